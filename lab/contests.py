@@ -33,8 +33,9 @@ def row(page: str, name: str, parameters: int, steps: int, guesses: int, losses:
 def on_shakespeare() -> Iterator[dict]:
     """The networks that learn from nine tenths of Tiny Shakespeare, in the order of the book."""
     own = load_measurements("first_network")
-    for name, run in zip(("window of 8", "wider and longer"), own["larger"][::3], strict=True):
-        parts = run["parameters"], run["steps"], own["settings"]["batch"], run["losses"]
+    batch, of_larger = own["settings"]["larger"]["batch"], own["larger"]["runs"][::3]
+    for name, run in zip(("window of 8", "wider and longer"), of_larger, strict=True):
+        parts = run["parameters"], run["steps"], batch, run["losses"]
         yield row("04_first_network", name, *parts)
     climbed = load_measurements("climb")
     of, top = climbed["settings"], next(r for r in climbed["rungs"] if r["name"] == "residuals")

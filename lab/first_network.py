@@ -1,14 +1,17 @@
 """Chapter 04's network learning to write -> measurements/first_network.json.
 
-Usage: python -m lab.first_network [--write]
+Usage: python -m lab.first_network [--write] [--only run larger rates counted]
 
-The chapter's own run, seed 0: at each of FRAMES the network writes, with the same random numbers,
-and names what follows OPENING; its loss is that of the whole validation split. The chapter compares
-its last loss with the one stored here. Beside it, the last losses of networks that are wider, or
-train for longer.
+run: the chapter's own run, in 64-bit numbers, which write the same text on every processor. At each
+of FRAMES the network writes, with the same random numbers; its loss is that of the whole validation
+split. larger: the last losses of networks that are wider, or train
+for longer. rates: the loss on the development part for each learning rate. counted: n-grams with a
+small number added to each count, which the development part chooses.
 """
 
 import argparse
+import math
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -24,17 +27,22 @@ from scratchformer_course.measurements import FOLDER
 FILE = FOLDER / "first_network.json"
 FRAMES = (0, 1, 10, 30, 100, 300, 1000, 2000)
 LARGER = ((128, 2000), (512, 2000), (128, 8000), (512, 8000))  # hidden numbers and steps, 3 seeds
-BATCH, RATE, SEED = 256, 1.0, 0
-PROMPT, WRITTEN, OPENING, SHOWN = "\nROMEO:\n", 180, "First Ci", 5
+RATES, ALPHAS, ORDERS = (0.1, 0.3, 1.0, 3.0, 10.0), (1, 0.3, 0.1, 0.03, 0.01), range(1, 7)
+BATCH, RATE, SEED, SPEECH = 256, 1.0, 0, 84381  # the speech that was chosen, for its king
+PROMPT, WRITTEN = "\nROMEO:\n", 105
+TRAINED = {"rate": RATE, "batch": BATCH}
 SETTINGS: dict[str, Any] = {
-    "prompt": PROMPT,
-    "opening": OPENING,
-    "rate": RATE,
-    "seed": SEED,
-    "batch": BATCH,
-    "vocab_size": runs.CHARACTERS,
-    "frames": FRAMES,
-    "larger": LARGER,
+    "run": TRAINED
+    | {
+        "prompt": PROMPT,
+        "seed": SEED,
+        "speech": SPEECH,
+        "vocab_size": runs.CHARACTERS,
+        "frames": FRAMES,
+    },
+    "larger": TRAINED | {"larger": LARGER},
+    "rates": {"rates": RATES, "steps": FRAMES[-1], "batch": BATCH},
+    "counted": {"alphas": ALPHAS, "orders": [*ORDERS]},
 }
 
 
@@ -51,7 +59,26 @@ class Network(nn.Module):
         return self.out(self.hidden(self.embed(ids).flatten(1)).relu())
 
 
-def train(network: Network, train_ids: Tensor, steps: int, seed: int) -> Iterator[int]:
+def of_the_page(vocab_size: int) -> Network:
+    """The network with the weights that the chapter draws, in 64-bit numbers."""
+    generator = torch.Generator().manual_seed(SEED)
+
+    def drawn(*shape: int) -> Tensor:
+        return torch.randn(shape, generator=generator, dtype=torch.float64)
+
+    network = Network(vocab_size).double()
+    with torch.no_grad():
+        network.embed.weight.copy_(drawn(vocab_size, 32))
+        network.hidden.weight.copy_(drawn(256, 128).T / 16)
+        network.out.weight.copy_(drawn(128, vocab_size).T / 100)
+        network.hidden.bias.zero_()
+        network.out.bias.zero_()
+    return network
+
+
+def train(
+    network: Network, train_ids: Tensor, steps: int, seed: int, rate: float = RATE
+) -> Iterator[int]:
     """Yields the number of the step before each one, and at last `steps`."""
     generator = torch.Generator().manual_seed(seed)
     for step in range(steps):
@@ -62,7 +89,7 @@ def train(network: Network, train_ids: Tensor, steps: int, seed: int) -> Iterato
         with torch.no_grad():
             for p in network.parameters():
                 assert p.grad is not None
-                p.sub_(RATE * (1 - step / steps) * p.grad)
+                p.sub_(rate * (1 - step / steps) * p.grad)
                 p.grad = None
     yield steps
 
@@ -77,53 +104,99 @@ def loss_of(network: Network, ids: Tensor) -> float:
 
 @torch.no_grad()
 def frame(network: Network, tok: CharTokenizer, val_ids: Tensor) -> dict:
-    """The loss, what is written, and the likeliest characters after OPENING."""
-    generator, ids = torch.Generator().manual_seed(SEED), tok.encode(PROMPT)
+    """The loss, and what is written."""
+    generator, ids = torch.Generator().manual_seed(SPEECH), tok.encode(PROMPT)
     for _ in range(WRITTEN):
         p = network(torch.tensor([ids[-8:]]))[0].softmax(dim=0)
-        ids.append(int(torch.multinomial(p, 1, generator=generator)))
-    best = network(torch.tensor([tok.encode(OPENING)]))[0].softmax(dim=0).topk(SHOWN)
-    return {
-        "loss": loss_of(network, val_ids),
-        "text": tok.decode(ids)[len(PROMPT) :],
-        "next": [[tok.decode([int(i)]), round(float(p), 3)] for p, i in zip(*best, strict=True)],
-    }
+        ids.append(int((p.cumsum(0) < torch.rand(1, generator=generator)).sum()))
+    return {"loss": loss_of(network, val_ids), "text": tok.decode(ids)[len(PROMPT) :]}
 
 
-def measure(options: argparse.Namespace) -> dict:
-    """Train once, and look at the network at each of FRAMES."""
+def texts() -> tuple[CharTokenizer, Tensor, Tensor]:
+    """The tokenizer, and the ids of the training and of the validation text."""
     text = load_corpus("tinyshakespeare").text
     tok = CharTokenizer.train(text)
-    train_ids, val_ids = train_val_split(torch.tensor(tok.encode(text)), 0.9)
-    torch.manual_seed(SEED)
-    network, frames = Network(tok.vocab_size), []
+    return tok, *train_val_split(torch.tensor(tok.encode(text)), 0.9)
+
+
+def run(_: argparse.Namespace) -> dict:
+    """Train once, and look at the network at each of FRAMES."""
+    tok, train_ids, val_ids = texts()
+    network, frames = of_the_page(tok.vocab_size), []
     for step in train(network, train_ids, FRAMES[-1], SEED):
         if step in FRAMES:
             frames.append({"step": step, **frame(network, tok, val_ids)})
             print(f"{step:5} {frames[-1]['loss']:.3f} {frames[-1]['text']!r}")
-    larger = []
+    return {"frames": frames}
+
+
+def larger(_: argparse.Namespace) -> dict:
+    """Other numbers of hidden numbers and steps, three seeds each."""
+    tok, train_ids, val_ids = texts()
+    found = []
     for hidden, steps in LARGER:
         losses = []
         for seed in range(3):
             torch.manual_seed(seed)
             network = Network(tok.vocab_size, hidden)
-            for _ in train(network, train_ids, steps, seed):
+            for _step in train(network, train_ids, steps, seed):
                 pass
             losses.append(loss_of(network, val_ids))
         parameters = runs.size(network)
-        larger.append(
-            {"hidden": hidden, "steps": steps, "parameters": parameters, "losses": losses}
-        )
-        print(larger[-1], flush=True)
-    return {
-        "what": "chapter 04's run at some of its steps, and losses of wider and longer ones",
-        "frames": frames,
-        "larger": larger,
-    }
+        found.append({"hidden": hidden, "steps": steps, "parameters": parameters, "losses": losses})
+        print(found[-1], flush=True)
+    return {"runs": found}
+
+
+def rates(_: argparse.Namespace) -> dict:
+    """The loss on the development part, the last tenth of the training text, for each rate."""
+    tok, train_ids, _val = texts()
+    core_ids, dev_ids = train_val_split(train_ids, 0.9)
+    found = {}
+    for rate in RATES:
+        network = of_the_page(tok.vocab_size)
+        for _step in train(network, core_ids, FRAMES[-1], SEED, rate):
+            pass
+        loss = loss_of(network, dev_ids)
+        found[f"{rate:g}"] = loss if math.isfinite(loss) else None
+        print(f"rate {rate:g}: {loss}", flush=True)
+    return {"development": found}
+
+
+def counted(_: argparse.Namespace) -> dict:
+    """For strings of n characters: the number to add to each count, and the validation loss."""
+    tok, train_ids, val_ids = texts()
+    whole, val = (tok.decode(part.tolist()) for part in (train_ids, val_ids))
+    core, dev = (tok.decode(part.tolist()) for part in train_val_split(train_ids, 0.9))
+    found = {}
+    for n in ORDERS:
+        scores = {alpha: ngram_loss(core, dev, n, alpha, tok.vocab_size) for alpha in ALPHAS}
+        alpha = min(ALPHAS, key=scores.__getitem__)
+        loss = ngram_loss(whole, val, n, alpha, tok.vocab_size)
+        found[str(n)] = {"alpha": alpha, "loss": round(loss, 3)}
+        print(n, found[str(n)], flush=True)
+    return {"orders": found}
+
+
+def ngram_loss(text: str, scored: str, n: int, alpha: float, vocab_size: int) -> float:
+    """The loss over `scored` of counts in `text`, with alpha added to each."""
+    strings, pasts = count(text, n), count(text, n - 1)
+    asked = count(scored, n)
+    losses = (
+        times * math.log((pasts[s[:-1]] + alpha * vocab_size) / (strings[s] + alpha))
+        for s, times in asked.items()
+    )
+    return sum(losses) / asked.total()
+
+
+def count(text: str, n: int) -> Counter:
+    """How often each string of n characters occurs."""
+    return Counter(text[i : i + n] for i in range(len(text) - n + 1))
 
 
 def main(arguments: list[str] | None = None) -> dict:
-    return runs.carry_out(__doc__, FILE, measure, arguments, SETTINGS, quick=False)
+    parts = {"run": run, "larger": larger, "rates": rates, "counted": counted}
+    return runs.carry_out_parts(__doc__, FILE, parts, arguments, SETTINGS)
 
 
 if __name__ == "__main__":

@@ -238,7 +238,8 @@ def worked(chapter: Path) -> Iterator[tuple[Exercise, str, dict[str, Any]]]:
     for each in exercises(chapter.stem):
         title = f"# @title Worked solution {each.number}\n"
         cell = next(cell for cell in cells if cell.startswith(title))
-        yield each, ast.unparse(ast.parse(cell).body[0]), page
+        defined = (node for node in ast.parse(cell).body if hasattr(node, "name"))
+        yield each, ast.unparse(next(defined)), page
         for answer in each.solutions:
             if answer.__qualname__.isidentifier():  # no lambda, and nothing that a function made
                 names = vars(sys.modules[answer.__module__])

@@ -10,7 +10,6 @@ trained model printed is compared up to its last digits where a cell's tag says 
 import os
 import sys
 from functools import lru_cache
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -55,19 +54,13 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(items):
-    """Put the chapters that took longest first.
-
-    Chapter 02 does without gensim where there is none, and one cell then prints a line less.
-    """
+    """Put the chapters that took longest first."""
     items.sort(key=lambda item: -_seconds(item.path))
     if real_model_is_missing():
         marker = pytest.mark.skip(reason="SmolLM2 is not at hand")
         for item in items:
             if "real-model" in item.cell.metadata.get("tags", []):
                 item.add_marker(marker)
-    for item in items if find_spec("gensim") is None else ():
-        if "gensim_seeds]" in item.cell.source:
-            item.options["check"] = False
 
 
 @pytest.hookimpl(optionalhook=True)

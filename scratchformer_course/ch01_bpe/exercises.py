@@ -1,25 +1,17 @@
 """The exercises of chapter 1, byte-pair encoding. Imports no torch."""
 
 import codecs
-import functools
-import unicodedata
 from collections import Counter
 from itertools import pairwise
 
 import regex
 
-from scratchformer.data import Playhouse
-from scratchformer.tokenizers.byte_bpe import GPT2_PATTERN, ByteBPE
+from scratchformer.tokenizers.byte_bpe import GPT2_PATTERN
 from scratchformer_course.kit.checks.cases import drawn
 from scratchformer_course.kit.checks.compare import brief, difference, kind, same
 from scratchformer_course.kit.checks.engine import Call, exercise, mistake, refused
-from scratchformer_course.kit.checks.question import number, which
+from scratchformer_course.kit.checks.question import number
 from scratchformer_course.kit.checks.verdict import Wrong, expect
-
-
-def _in_a_row(numbers):
-    """[1, 2] as 12: the answer to a question that asks for one number."""
-    return int("".join(map(str, numbers)))
 
 
 def _counted(words, pairs, weight=lambda count: count):
@@ -193,9 +185,8 @@ merge_pair = exercise(
     ],
     question=number(
         'The word is ("a", "a", "a", "a", "b", "a", "a") and the pair ("a", "a"). How many '
-        "letters has each piece after the merge? Write the numbers one after the other: "
-        '("aa", "b", "a") would be 211.',
-        lambda f: _in_a_row(map(len, f(tuple("aaaabaa"), ("a", "a")))),
+        "pieces are left after the merge?",
+        lambda f: len(f(tuple("aaaabaa"), ("a", "a"))),
         digits=0,
     ),
     mistakes=[
@@ -240,7 +231,7 @@ def _ids(letters, *merged):
     return {token.encode(): i for i, token in enumerate((*letters, *merged))}
 
 
-_FEW = b"a", b"b", b"c", b"bb", b"aab", b"ca", b"bc"
+_FEW = b"a", b"b", b"ab", b"bb", b"bba", b"bbba"
 BYTES = {bytes([byte]): 255 - byte for byte in range(256)}
 
 
@@ -315,9 +306,9 @@ encode_chunk = exercise(
         "until `pairs` is ...",
     ],
     question=number(
-        "The ids are `a` 1, `b` 2, `c` 3, `bb` 4, `aab` 5, `ca` 6, `bc` 7. What is "
-        '`encode_chunk(b"aabbca", ids)`? Write the ids one after the other: [5, 2] would be 52.',
-        lambda f: _in_a_row(f(b"aabbca", {t: i for i, t in enumerate(_FEW, 1)})),
+        "The ids are `a` 1, `b` 2, `ab` 3, `bb` 4, `bba` 5, `bbba` 6. How many ids does "
+        '`encode_chunk(b"bbbabbb", ids)` return?',
+        lambda f: len(f(b"bbbabbb", {t: i for i, t in enumerate(_FEW, 1)})),
         digits=0,
     ),
     mistakes=[
@@ -508,9 +499,8 @@ ByteTokenizer = exercise(
     ],
     question=number(
         "A tokenizer has five tokens: a space 0, `a` 1, `b` 2, `b` with a space after it 3, and "
-        'two spaces 4. What is `encode("ab  ab")`, with two spaces in the middle? Write the ids '
-        "one after the other: [2, 0] would be 20.",
-        lambda f: _in_a_row(f([b" ", b"a", b"b", b"b ", b"  "]).encode("ab  ab")),
+        'two spaces 4. How many ids does `encode("ab  ab")` return (two spaces in the middle)?',
+        lambda f: len(f([b" ", b"a", b"b", b"b ", b"  "]).encode("ab  ab")),
         digits=0,
     ),
     mistakes=[
@@ -524,66 +514,5 @@ ByteTokenizer = exercise(
             DecodesTokenByToken,
         ),
         refused("decodes strictly", "errors='replace'", DecodesStrictly),
-    ],
-)
-
-
-@functools.cache
-def _of_plays():
-    """A tokenizer like the chapter's, of 1,024 tokens, learned from other plays."""
-    return ByteBPE.train(Playhouse().text(60_000), 1024)
-
-
-def judge_worst_text(call):
-    text = call().like("text", "Return the text itself.")
-    expect(text, "The text is empty, so there is nothing to measure.")
-    expect(len(text) <= 1000, f"{len(text):,} characters are too many: 1,000 are enough.")
-    kinds = [unicodedata.category(character) for character in text]
-    expect("Cs" not in kinds, "Half a character of UTF-16 is no text: it has no bytes in UTF-8.")
-    expect("Cc" not in kinds, "The end of a line is nothing that one sees: write one line.")
-    signs, tokens = len(regex.findall(r"\X", text)), len(_of_plays().encode(text))
-    cost = tokens / signs
-    measured = f"{signs} on the screen, {len(text.encode())} bytes, {tokens} tokens"
-    costs = f"{measured}: {cost:.2f} tokens for each character that you see"
-    why = "At most one token for each character: even letters that never merge cost no more"
-    expect(cost > 1, f"{why}.\n{costs}.")
-    if cost <= 4:
-        return f"{costs}. A character of Unicode has up to four bytes: can you get beyond 4?"
-    return f"{costs}. What you see as one is made of several characters, each with its own bytes."
-
-
-def in_many_scripts():
-    return "語 שלום ночь"
-
-
-def a_letter_with_many_accents():
-    return "e" + 30 * chr(0x301)
-
-
-worst_text = exercise(
-    "1.5",
-    "worst_text() -> a line of text (str) that costs many tokens for each character one sees.",
-    judge=judge_worst_text,
-    right=[in_many_scripts, a_letter_with_many_accents],
-    hints=[
-        "Which characters have the most bytes, and which of these bytes did the plays ever merge?",
-        "Some signs are several characters in a row, which the screen draws as one: a family, a "
-        "flag, a letter with accents such as `chr(0x301)` behind it.",
-    ],
-    question=which(
-        "writes letters that rarely meet",
-        beside=[in_many_scripts, a_letter_with_many_accents],
-        others=["ends its line", "returns half a character", "returns nothing"],
-        text="One of these texts is refused. Which one, and why?",
-    ),
-    mistakes=[
-        refused(
-            "writes letters that rarely meet",
-            "even letters that never merge cost no more",
-            lambda: "xqzjvkwx",
-        ),
-        refused("ends its line", "nothing that one sees", lambda: "\r\n"),
-        refused("returns half a character", "no bytes in UTF-8", lambda: chr(0xD83C)),
-        refused("returns nothing", "The text is empty", lambda: ""),
     ],
 )

@@ -1,4 +1,4 @@
-"""The pictures of chapter 02: a table of rows, a window, and vectors that are pulled and pushed.
+"""The pictures of chapter 02: a table of rows, two measures, vectors pulled and pushed.
 
 They show numbers and words that the chapter hands in, and compute nothing of their own but places.
 """
@@ -15,41 +15,40 @@ from scratchformer_course.kit.canvas import Drawing
 def idea() -> HTML:
     """A text gives pairs; a real pair is pulled together, an invented one pushed apart."""
     d = Drawing(480, 378)
-    words = ["my", "father", "and", "my", "mother", "weep"]
+    words = ["to", "my", "sovereign", "king", "and", "queen"]
     for i, word in enumerate(words):
-        centre = word == "mother"
-        d.box(6 + i * 79, 8, 73, 30, word, "token" if centre else "ink", 0.3 if centre else 0.05)
-    d.line([(164, 46), (164, 56), (475, 56), (475, 46)], "muted")
+        look = ("token", 0.3) if word == "king" else ("ink", 0.05)
+        if word in ("to", "my", "and"):
+            look = ("muted", 0.0)
+        d.box(2 + i * 80, 8, 78, 30, word, *look, size=13)
+    d.line([(164, 46), (164, 56), (474, 56), (474, 46)], "muted")
     d.text(4, 60, "a window on a text", "muted", anchor="start")
-    d.arrow(320, 58, 150, 98)
-    d.text(190, 70, "gives", "ink", anchor="end")
-    d.box(30, 102, 190, 32, "mother + weep", "ink", 0.08)
+    d.arrow(280, 58, 150, 98)
+    d.text(180, 78, "gives", "ink", anchor="end")
+    d.box(30, 102, 190, 32, "king + queen", "ink", 0.08)
     d.text(125, 150, "real: seen in the text", "muted")
-    d.box(262, 102, 190, 32, "mother + sword", "ink", 0.08, dashed=True)
+    d.box(262, 102, 190, 32, "king + sword", "ink", 0.08, dashed=True)
     d.text(357, 150, "invented: drawn at random", "muted")
     d.arrow(125, 162, 125, 196)
     d.arrow(357, 162, 357, 196)
     d.text(117, 178, "pull", anchor="end", bold=True)
     d.text(365, 178, "push", anchor="start", bold=True)
     d.box(10, 202, 460, 168, "", "muted", 0.04)
-    d.text(20, 218, "the plane of vectors", "muted", anchor="start")
     d.circle(205, 286, 6, "token", 0.8)
-    d.text(205, 266, "mother", "token", bold=True)
+    d.text(205, 266, "king", "token", bold=True)
     d.circle(80, 322, 6, "ink", 0.5)
-    d.text(80, 344, "weep")
+    d.text(80, 344, "queen")
     d.circle(345, 262, 6, "ink", 0.5)
     d.text(352, 242, "sword")
     d.arrow(195, 290, 148, 304, "token", width=3)
     d.arrow(92, 318, 134, 306, "ink", width=3)
     d.arrow(357, 260, 430, 246, "ink", width=3, dashed=True)
-    near = ("after a million pairs,", "words of like neighbours", "lie near each other")
-    d.texts(318, 312, near, down=20, colour="muted")
+    d.texts(326, 322, ("again and again,", "millions of times"), down=20, colour="muted")
     return d.show(
-        "At the top the words my, father, and, my, mother, weep. A window around mother holds its "
-        "neighbours. An arrow leads to a real pair, mother and weep; beside it stands an invented "
-        "pair, mother and sword. Below, vectors are points on a plane: mother and weep are pulled "
-        "towards each other, and sword is pushed away. So words with like neighbours end up near "
-        "each other."
+        "At the top the words to, my, sovereign, king, and, queen. A window around king gives a "
+        "real pair, king and queen; beside it is an invented pair, king and sword. Below, the "
+        "words are points on a plane: king and queen are pulled towards each other, and sword is "
+        "pushed away."
     )
 
 
@@ -83,79 +82,6 @@ def lookup(table: Sequence[Sequence[float]], chosen: int) -> HTML:
     )
 
 
-def window(words: Sequence[str], width: int, centres: Sequence[int]) -> HTML:
-    """The same sentence once for each centre, its neighbours framed, its pairs written below."""
-    step, tall = 78, 96
-    d = Drawing(480, tall * len(centres) + 2)
-    for row, centre in enumerate(centres):
-        top = row * tall + 6
-        near = [j for j in range(len(words)) if 0 < abs(j - centre) <= width]
-        looks: list[tuple] = [("muted", 0.0, True)] * len(words)
-        for j in near:
-            looks[j] = ("ink", 0.1)
-        looks[centre] = ("token", 0.35)
-        d.cells(7, top, [words], (step - 6, 30), looks, (step, 30))
-        left, right = 7 + min([*near, centre]) * step, 1 + (max([*near, centre]) + 1) * step
-        d.line([(left, top + 36), (left, top + 42), (right, top + 42), (right, top + 36)], "ink")
-        neighbours = ", ".join(words[j] for j in near)
-        d.text(8, top + 60, f"{words[centre]} + {{{neighbours}}}", "ink", 14, anchor="start")
-    return d.show(
-        f"The sentence {' '.join(words)}, three times. A window of {width} words to each side "
-        "moves from left to right. The centre is coloured, its neighbours are framed, and below "
-        "stand the pairs. At the edge of the sentence the window holds fewer neighbours."
-    )
-
-
-def pull_push(old: dict, new: dict) -> HTML:
-    """Three vectors (v, u, n) of two numbers, as points before (pale) and after the moves."""
-    d = Drawing(480, 340)
-    scale, x0, y0 = 155, 90, 190
-
-    def place(vector) -> tuple[float, float]:
-        return x0 + scale * vector[0], y0 - scale * vector[1]
-
-    d.line([(20, y0), (462, y0)], "muted", 1)
-    d.line([(x0, 14), (x0, 328)], "muted", 1)
-    d.text(x0 - 8, y0 + 14, "0", "muted", anchor="end")
-    names = {
-        "v": ("tears, the centre", "token", 14, 20, "start"),
-        "u": ("sighs, real: pulled", "ink", 6, -22, "start"),
-        "n": ("sword, a negative: pushed", "ink", 12, 20, "start"),
-    }
-    for key, (label, colour, right, down, anchor) in names.items():
-        x, y = place(old[key])
-        to_x, to_y = place(new[key])
-        d.line([(x0, y0), (x, y)], "muted", 1.2, dashed=True)
-        d.circle(x, y, 5, colour, 0.15)
-        d.arrow(x, y, to_x, to_y, colour, width=3.2, dashed=key == "n")
-        d.text(x + right, y + down, label, colour, anchor=anchor, bold=key == "v")
-    return d.show(
-        "A plane with three points. An arrow moves the vector of tears up, towards sighs and away "
-        "from sword. The vector of sighs moves along tears, and the vector of sword moves against "
-        "tears. After the moves, the product of tears and sighs is larger, and the product of "
-        "tears and sword is smaller."
-    )
-
-
-def same_neighbour(old: list, new: list, neighbour: Sequence[float]) -> HTML:
-    """Two centres before and after pulls towards one neighbour vector, and their angle."""
-    d = Drawing(480, 250)
-    for left, title, vectors in ((0, "before", old), (240, "after ten pulls", new)):
-        d.box(left + 4, 32, 232, 212, "", "muted", 0.04)
-        d.text(left + 120, 16, title, bold=True)
-        x0, y0, scale = left + 110, 216, 100
-        looks = (("father", "token"), ("mother", "token"), ("weep", "ink"))
-        for (label, colour), vector in zip(looks, [*vectors, neighbour], strict=True):
-            x, y = x0 + scale * vector[0], y0 - scale * vector[1]
-            d.arrow(x0, y0, x, y, colour, width=3 if colour == "token" else 2)
-            d.text(x, y - 14, label, colour, bold=colour == "token")
-    return d.show(
-        "Two planes. Before the pulls, the vectors of father and mother point to opposite sides, "
-        "and the neighbour vector of weep points up between them. After ten pulls towards weep, "
-        "both point up, so the angle between father and mother is smaller."
-    )
-
-
 def two_measures(a: list, b: list, c: list, measures: Sequence[tuple[float, float]]) -> HTML:
     """Three vectors; `measures` holds the dot product and the cosine with a, of b and of c."""
     d = Drawing(480, 208)
@@ -179,6 +105,25 @@ def two_measures(a: list, b: list, c: list, measures: Sequence[tuple[float, floa
             d.text(left, 54 + 30 * row, f"{value:.2f}", bold=value > rival)
     return d.show(
         "Three arrows from one point: a goes up to the right, b is shorter and goes almost the "
-        "same way, and c is long and goes right and a little down. Beside them stand two measures: "
+        "same way, and c is long and goes right and a little down. Beside them are two measures: "
         "the dot product with a is larger for c, and the cosine with a is larger for b."
+    )
+
+
+def same_neighbour(old: list, new: list, neighbour: Sequence[float]) -> HTML:
+    """Two centres before and after pulls towards one neighbour vector, and their angle."""
+    d = Drawing(480, 250)
+    for left, title, vectors in ((0, "before", old), (240, "after ten pulls", new)):
+        d.box(left + 4, 32, 232, 212, "", "muted", 0.04)
+        d.text(left + 120, 16, title, bold=True)
+        x0, y0, scale = left + 110, 216, 100
+        looks = (("king", "token"), ("princes", "token"), ("obey", "ink"))
+        for (label, colour), vector in zip(looks, [*vectors, neighbour], strict=True):
+            x, y = x0 + scale * vector[0], y0 - scale * vector[1]
+            d.arrow(x0, y0, x, y, colour, width=3 if colour == "token" else 2)
+            d.text(x, y - 14, label, colour, bold=colour == "token")
+    return d.show(
+        "Two planes. Before the pulls, the vectors of king and princes point to opposite sides, "
+        "and the neighbour vector of obey points up between them. After ten pulls towards obey, "
+        "both point up, so the angle between king and princes is smaller."
     )

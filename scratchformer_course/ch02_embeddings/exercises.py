@@ -1,16 +1,115 @@
 """The exercises of chapter 2, embeddings."""
 
-import functools
-
 import torch
 from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
-from scratchformer_course.ch02_embeddings.live import load_map
 from scratchformer_course.kit.checks.cases import drawn, normal
 from scratchformer_course.kit.checks.engine import exercise, mistake, refused
-from scratchformer_course.kit.checks.question import number, which
+from scratchformer_course.kit.checks.question import number
 from scratchformer_course.kit.checks.verdict import expect
+
+
+def _vectors(*shape):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(sum(shape)))
+
+
+VECTORS = torch.tensor(
+    [[4.0, 0.0], [9.0, 9.0], [0.5, 0.1], [-2.0, 0.0], [0.0, 1.0], [1.0, -0.7], [3.0, 1.5]]
+)
+TWINS = torch.tensor([[1.0, 0.0], [1.0, 2.0], [2.0, 1.0], [2.0, 4.0]])  # rows 1 and 3 point alike
+_DRAWN = [[2.0, 5.0], [1.0, 1.0], [1.0, 0.0], [9.0, 1.0], [3.0, 4.0], [-2.0, -1.0]]
+
+
+def _cosines(vectors, dim=1):
+    """The cosine of every vector with every other, (V, V)."""
+    unit = vectors / vectors.norm(dim=dim, keepdim=True)
+    return unit @ unit.T
+
+
+def _largest(scores, i, k):
+    """The k ids with the largest scores, i left out."""
+    order = scores.argsort(descending=True, stable=True).tolist()
+    return [j for j in order if j != i][:k]
+
+
+def word_by_word(vectors, i, k):
+    cosines = {
+        j: float(F.cosine_similarity(vectors[i], vectors[j], dim=0))
+        for j in range(len(vectors))
+        if j != i
+    }
+    return sorted(cosines, key=lambda j: -cosines[j])[:k]
+
+
+def _directions(draw):
+    """Vectors of very different length."""
+    V = draw.randint(2, 9)
+    vectors = normal(draw, V, draw.randint(2, 5)) * torch.linspace(0.1, 30, V)[:, None]
+    return vectors, draw.randrange(V), draw.randint(1, V - 1)
+
+
+nearest = exercise(
+    "2.1",
+    "nearest(vectors: (V, C), i: int, k: int) -> list of k ids, most similar to i first",
+    cases=(
+        (VECTORS, 0, 3),
+        (VECTORS, 4, 2),
+        (VECTORS, 0, 6),  # down to the opposite of row 0
+        (_vectors(9, 5), 8, 4),
+        (100 * _vectors(12, 3), 5, 11),
+        (TWINS, 3, 1),
+        (TWINS, 1, 1),
+        (VECTORS.flip(0), 0, 3),
+        (torch.tensor([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]]), 0, 2),  # its opposite comes last
+        (torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), 0, 1),  # its equal is another word
+    ),
+    more=drawn(12, _directions),
+    right=[lambda vectors, i, k: _largest(_cosines(vectors)[i], i, k), word_by_word],
+    hints=[
+        "What do you do to a vector, so that only its direction is left?",
+        "`unit = vectors / vectors.norm(dim=1, keepdim=True)`, and `unit @ unit[i]` holds all "
+        "cosines. Before `topk`, the one of `i` must be lower than ...",
+    ],
+    question=number(
+        "The rows 0 to 5 are [2, 5], [1, 1], [1, 0], [9, 1], [3, 4] and [−2, −1]. Draw them: "
+        "which id is in the list `nearest(vectors, i=1, k=1)`?",
+        lambda f: f(torch.tensor(_DRAWN), 1, 1)[0],
+        digits=0,
+    ),
+    mistakes=[
+        mistake(
+            "lists the word itself",
+            "The word itself is in the list: leave `i` out",
+            lambda vectors, i, k: _cosines(vectors)[i].topk(k).indices.tolist(),
+        ),
+        mistake(
+            "loses a place to the word itself",
+            "The word itself took a place: leave out `i`, then take k",
+            lambda vectors, i, k: _cosines(vectors)[i].topk(k).indices.tolist()[1:],
+        ),
+        mistake(
+            "ranks by the dot product",
+            "Long vectors win by the dot product: divide by the lengths",
+            lambda vectors, i, k: _largest(vectors @ vectors[i], i, k),
+        ),
+        mistake(
+            "divides by the lengths of the columns",
+            "The columns are divided by their lengths: each row has its own, so `dim=1`",
+            lambda vectors, i, k: _largest(_cosines(vectors, dim=0)[i], i, k),
+        ),
+        mistake(
+            "ranks by distance",
+            "These are the nearest points: the angle counts, not the distance",
+            lambda vectors, i, k: _largest(-(vectors - vectors[i]).norm(dim=1), i, k),
+        ),
+        mistake(
+            "sorts from low to high",
+            "These are the least similar: sort from high to low",
+            lambda vectors, i, k: _largest(-_cosines(vectors)[i], i, k),
+        ),
+    ],
+)
 
 
 def _pairs(ids, places):
@@ -28,7 +127,7 @@ def right_pairs_of(ids, window):
 
 
 pairs_of = exercise(
-    "2.1",
+    "2.2",
     "pairs_of(ids: list, window: int) -> list of pairs (centre, neighbour)",
     cases=(
         ([4, 8, 6, 5, 9], 2),
@@ -93,10 +192,6 @@ pairs_of = exercise(
 )
 
 
-def _vectors(*shape):
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(sum(shape)))
-
-
 class _Counter(TorchFunctionMode):
     """Counts the calls of PyTorch's functions while it is entered."""
 
@@ -150,12 +245,12 @@ def _moved_vectors(draw):
 
 
 moves = exercise(
-    "2.2",
+    "2.3",
     "moves(v: (B, C), u: (B, C), n: (B, K, C)) -> three moves, of the shapes of v, u and n",
     cases=(
         (_vectors(3, 4), _vectors(3, 4) + 0.5, _vectors(3, 2, 4)),
         (_vectors(1, 2), _vectors(1, 2) + 0.3, _vectors(1, 1, 2)),
-        (_vectors(2, 3), _vectors(2, 3) - 0.2, _vectors(2, 0, 3)),  # no negatives: 2.5 needs it
+        (_vectors(2, 3), _vectors(2, 3) - 0.2, _vectors(2, 0, 3)),  # no negatives
         (_vectors(4, 6), _vectors(4, 6) * 0.7, _vectors(4, 5, 6)),
         (_vectors(3, 5), _vectors(3, 5) - 0.4, _vectors(3, 1, 5)),  # one negative each
         (_vectors(4, 1), _vectors(4, 1) + 0.2, _vectors(4, 3, 1)),
@@ -175,7 +270,7 @@ moves = exercise(
     question=number(
         "The centre is `v = [2, 0]`, its neighbour `u = [1, 4]`, and its two negatives are "
         "[−1, 2] and [0, 1]. What is the second number of `dv`? Take σ(−2) = 0.12, σ(0) = 0.5 and "
-        "σ(2) = 0.88, and give two digits behind the point.",
+        "σ(2) = 0.88, and give two digits after the point.",
         lambda f: f(
             torch.tensor([[2.0, 0.0]]),
             torch.tensor([[1.0, 4.0]]),
@@ -213,272 +308,5 @@ moves = exercise(
             "The moves are right, but a loop over the pairs makes the training last too long",
             loops_over_the_pairs,
         ),
-    ],
-)
-
-
-VECTORS = torch.tensor(
-    [[4.0, 0.0], [9.0, 9.0], [0.5, 0.1], [-2.0, 0.0], [0.0, 1.0], [1.0, -0.7], [3.0, 1.5]]
-)
-TWINS = torch.tensor([[1.0, 0.0], [1.0, 2.0], [2.0, 1.0], [2.0, 4.0]])  # rows 1 and 3 point alike
-_DRAWN = [[2.0, 5.0], [1.0, 1.0], [1.0, 0.0], [9.0, 1.0], [3.0, 4.0], [-2.0, -1.0]]
-
-
-def _cosines(vectors, dim=1):
-    """The cosine of every vector with every other, (V, V)."""
-    unit = vectors / vectors.norm(dim=dim, keepdim=True)
-    return unit @ unit.T
-
-
-def _largest(scores, i, k):
-    """The k ids with the largest scores, i left out."""
-    order = scores.argsort(descending=True, stable=True).tolist()
-    return [j for j in order if j != i][:k]
-
-
-def word_by_word(vectors, i, k):
-    cosines = {
-        j: float(F.cosine_similarity(vectors[i], vectors[j], dim=0))
-        for j in range(len(vectors))
-        if j != i
-    }
-    return sorted(cosines, key=lambda j: -cosines[j])[:k]
-
-
-def _directions(draw):
-    """Vectors of very different length."""
-    V = draw.randint(2, 9)
-    vectors = normal(draw, V, draw.randint(2, 5)) * torch.linspace(0.1, 30, V)[:, None]
-    return vectors, draw.randrange(V), draw.randint(1, V - 1)
-
-
-nearest = exercise(
-    "2.3",
-    "nearest(vectors: (V, C), i: int, k: int) -> list of k ids, most similar to i first",
-    cases=(
-        (VECTORS, 0, 3),
-        (VECTORS, 4, 2),
-        (VECTORS, 0, 6),  # down to the opposite of row 0
-        (_vectors(9, 5), 8, 4),
-        (100 * _vectors(12, 3), 5, 11),
-        (TWINS, 3, 1),
-        (TWINS, 1, 1),
-        (VECTORS.flip(0), 0, 3),
-        (torch.tensor([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]]), 0, 2),  # its opposite comes last
-        (torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), 0, 1),  # its equal is another word
-    ),
-    more=drawn(12, _directions),
-    right=[lambda vectors, i, k: _largest(_cosines(vectors)[i], i, k), word_by_word],
-    hints=[
-        "What do you do to a vector, so that only its direction is left?",
-        "`unit = vectors / vectors.norm(dim=1, keepdim=True)`, and `unit @ unit[i]` holds all "
-        "cosines. Before `topk`, the one of `i` must be lower than ...",
-    ],
-    question=number(
-        "The rows 0 to 5 are [2, 5], [1, 1], [1, 0], [9, 1], [3, 4] and [−2, −1]. Draw them: "
-        "which id is in the list `nearest(vectors, i=1, k=1)`?",
-        lambda f: f(torch.tensor(_DRAWN), 1, 1)[0],
-        digits=0,
-    ),
-    mistakes=[
-        mistake(
-            "lists the word itself",
-            "The word itself is in the list: leave `i` out",
-            lambda vectors, i, k: _cosines(vectors)[i].topk(k).indices.tolist(),
-        ),
-        mistake(
-            "loses a place to the word itself",
-            "The word itself took a place: leave out `i`, then take k",
-            lambda vectors, i, k: _cosines(vectors)[i].topk(k).indices.tolist()[1:],
-        ),
-        mistake(
-            "ranks by the dot product",
-            "Long vectors win by the dot product: divide by the lengths",
-            lambda vectors, i, k: _largest(vectors @ vectors[i], i, k),
-        ),
-        mistake(
-            "divides by the lengths of the columns",
-            "The columns are divided by their lengths: each row has its own, so `dim=1`",
-            lambda vectors, i, k: _largest(_cosines(vectors, dim=0)[i], i, k),
-        ),
-        mistake(
-            "ranks by distance",
-            "These are the nearest points: the angle counts, not the distance",
-            lambda vectors, i, k: _largest(-(vectors - vectors[i]).norm(dim=1), i, k),
-        ),
-        mistake(
-            "sorts from low to high",
-            "These are the least similar: sort from high to low",
-            lambda vectors, i, k: _largest(-_cosines(vectors)[i], i, k),
-        ),
-    ],
-)
-
-
-def _mean_of_pairs(table):
-    V = len(table)
-    return float((table.sum() - table.trace()) / (V * (V - 1)))
-
-
-def by_loops(vectors):
-    rows = range(len(vectors))
-    cosines = [
-        F.cosine_similarity(vectors[i], vectors[j], dim=0) for i in rows for j in rows if i < j
-    ]
-    return float(torch.stack(cosines).mean())
-
-
-mean_cosine = exercise(
-    "2.4",
-    "mean_cosine(vectors: (V, C)) -> the mean cosine of two different rows, a single number",
-    cases=(
-        torch.tensor([[3.0, 4.0], [4.0, 3.0], [0.0, 2.0], [-1.0, 0.5]]),
-        torch.tensor([[1.0, 0.0], [0.0, 5.0]]),
-        _vectors(6, 3),
-        _vectors(6, 3) ** 3,
-        torch.tensor([[2.0], [-1.0], [3.0]]),
-        100 * _vectors(10, 5) + 80,
-        _vectors(5, 8).T,
-        torch.tensor([[1.0, 0.0], [0.0, 2.0], [0.0, 3.0]]),  # a cosine of 1 belongs to the mean
-        torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]),  # and so does that of two equal rows
-    ),
-    more=drawn(8, lambda draw: (_directions(draw)[0],)),
-    right=[lambda vectors: _mean_of_pairs(_cosines(vectors)), by_loops],
-    hints=[
-        "How many cosines are in the table of all rows with all rows, and how many of them "
-        "compare a row with itself?",
-        "`(unit @ unit.T).sum()` minus the ones on the diagonal, divided by `V * ...`.",
-    ],
-    question=number(
-        "The rows are [2, 0], [3, 0], [−1, 0] and [0, 5]. What is `mean_cosine(vectors)`? Give two "
-        "digits behind the point.",
-        lambda f: f(torch.tensor([[2.0, 0.0], [3.0, 0.0], [-1.0, 0.0], [0.0, 5.0]])),
-    ),
-    mistakes=[
-        mistake(
-            "counts each row with itself",
-            "Each row is counted with itself, and that cosine is always 1: leave the diagonal out",
-            lambda vectors: float(_cosines(vectors).mean()),
-        ),
-        mistake(
-            "takes the diagonal from the sum alone",
-            "The diagonal is gone from the sum, but not from the count: V · (V − 1) pairs are left",
-            lambda vectors: float((_cosines(vectors) - torch.eye(len(vectors))).mean()),
-        ),
-        mistake(
-            "averages dot products",
-            "These are dot products: divide each row by its length first",
-            lambda vectors: _mean_of_pairs(vectors @ vectors.T),
-        ),
-        mistake(
-            "counts each pair once in the sum alone",
-            "Each pair is counted once in the sum and twice below it",
-            lambda vectors: _mean_of_pairs(_cosines(vectors).triu()),
-        ),
-        mistake(
-            "returns the sum",
-            "This is the sum of the cosines: divide by the number of pairs",
-            lambda vectors: float(_cosines(vectors).sum() - len(vectors)),
-        ),
-    ],
-)
-
-
-NEAR = 10  # so many words near the third one come without any arithmetic
-QUESTIONS = 2000  # drawn at random, to see how many of them pass
-
-
-def _similar(wanted, asked):
-    """Each wanted vector's cosines, up to a factor, with the map's words; those asked come last."""
-    return (wanted @ load_map().unit.T).scatter(1, asked, -9.0)  # (N, C), (N, 3) -> (N, V)
-
-
-def _answers(asked):
-    """How well each word fits three given ones, (N, 3) ids: by arithmetic, by the third alone."""
-    a, b, c = load_map().unit[asked].unbind(1)
-    return _similar(b - a + c, asked), _similar(c, asked)
-
-
-def _place(similar, d):
-    """At which place the words d, (N,) ids, come: from 1."""
-    return 1 + (similar > similar.gather(1, d[:, None])).sum(1)
-
-
-@functools.cache
-def _share_of_lucky_questions():
-    """Of questions made of three random words, how many have an answer that would pass."""
-    generator, words = torch.Generator().manual_seed(0), len(load_map().words)
-    drawn = [torch.randperm(words, generator=generator)[:3] for _ in range(QUESTIONS)]
-    found, alone = _answers(torch.stack(drawn))
-    return (_place(alone, found.argmax(1)) > NEAR).double().mean().item()
-
-
-def judge_analogy(call):
-    text = call().like("man woman king queen", "Return the four words in one text.")
-    asked, known = text.lower().split(), load_map().words
-    expect(len(asked) == 4, f"An analogy has four words, and here are {len(asked)}.")
-    for word in asked:
-        expect(word in known, f"`{word}` is none of the {len(known)} words of the map.")
-    expect(len(set(asked)) == 4, "A word stands twice: the words of a question are no answers.")
-    ids = torch.tensor([known.index(word) for word in asked])
-    found, alone = _answers(ids[None, :3])
-    place, without = _place(found, ids[3:]).item(), _place(alone, ids[3:]).item()
-    first = known[found.argmax()]
-    of = f"place {place} of {len(known) - 3}"
-    expect(place == 1, f"`{first}` comes first, and `{asked[3]}` at {of}.")
-    why = f"`{asked[3]}` comes first, but it lies near `{asked[2]}` anyway"
-    expect(without > NEAR, f"{why}: place {without} without the arithmetic.")
-    passed = f"`{asked[3]}` comes first, and without the arithmetic at place {without}"
-    lucky = f"{_share_of_lucky_questions():.0%} of {QUESTIONS:,} questions of three random words"
-    return f"{passed}. But {lucky} have an answer that passes: does yours make sense?"
-
-
-def of_pronouns():
-    return "he she him her"
-
-
-def of_verbs():
-    return "keep kept hear heard"
-
-
-analogy = exercise(
-    "2.5",
-    "analogy() -> four words of the map (str): a is to b as c is to d.",
-    judge=judge_analogy,
-    right=[of_pronouns, of_verbs],
-    hints=[
-        "Which words of the map stand in one relation, and in which of these pairs are the two "
-        "words used in different places of a sentence?",
-        "Two pairs make two questions, one in either order, and each pair can be turned round. "
-        "Try common words, such as pronouns and verbs: the text says much about them.",
-    ],
-    question=which(
-        "has an answer that is near anyway",
-        beside=[of_pronouns, of_verbs],
-        others=[
-            "repeats a word of the question",
-            "takes the famous example",
-            "asks in three words",
-        ],
-        text="One of these analogies is refused. Which one, and why?",
-    ),
-    mistakes=[
-        refused(
-            "takes the famous example", "comes first, and `queen`", lambda: "man woman king queen"
-        ),
-        refused(
-            "has an answer that is near anyway",
-            "near `husband` anyway",
-            lambda: "father mother husband wife",
-        ),
-        refused(
-            "repeats a word of the question", "A word stands twice", lambda: "king queen king queen"
-        ),
-        refused(
-            "takes a word that is not on the map",
-            "`paris` is none",
-            lambda: "france paris rome italy",
-        ),
-        refused("asks in three words", "here are 3", lambda: "he she him"),
     ],
 )

@@ -1,13 +1,11 @@
-// A map of words: press one and see its nearest words; ask for an analogy and see at which place
-// the expected word comes, and how often such questions fail. All of it is computed here, from the
+// A map of words: press one and see its nearest words. All of it is computed here, from the
 // chapter's vectors, which are stored as signed bytes.
 
 course.define("ch02_embeddings", () => {
-  const { el, newId, button, bar, note, title, table, format, percent } = course.live;
+  const { el, newId, button, bar, note, title, table, format } = course.live;
   const { describe, line, circle, way, placeIn } = course.live;
   const CHANNELS = 32;
   const NEAREST = 8;
-  const ANSWERS = 5;
   // Of the drawing, in pixels
   const LETTER = 7.4; // as wide as a letter of a label gets
   const LINE = 17;
@@ -42,53 +40,6 @@ course.define("ch02_embeddings", () => {
       .map((row, id) => ({ id, cosine: dot(row, wanted) }))
       .filter(({ id }) => !leftOut.includes(id))
       .sort((a, b) => b.cosine - a.cosine || a.id - b.id);
-  }
-
-  // a is to b as c is to …: the vector that is looked for
-  const wantedBy = ({ unit }, a, b, c) =>
-    unit[c].map((number, i) => number + unit[b][i] - unit[a][i]);
-
-  // The place of d among the answers, from 1
-  function placeOf({ unit }, vector, leftOut, d) {
-    const own = dot(unit[d], vector);
-    const above = unit.filter((row, id) => !leftOut.includes(id) && dot(row, vector) > own);
-    return 1 + above.length;
-  }
-
-  // A relation as pairs of ids
-  const pairsOf = ({ ids }, line) =>
-    line.split(", ").map((pair) => pair.split(" ").map((word) => ids.get(word)));
-
-  // All questions that two pairs of a relation make
-  const questionsOf = (pairs) =>
-    pairs.flatMap(([a, b]) => pairs.filter((p) => p[0] !== a).map(([c, d]) => [a, b, c, d]));
-
-  // How often the expected word comes first, by arithmetic and by c alone
-  function tally(map, line) {
-    const questions = questionsOf(pairsOf(map, line));
-    const count = (vector) => {
-      const places = questions.map(([a, b, c, d]) => placeOf(map, vector(a, b, c), [a, b, c], d));
-      return places.filter((place) => place === 1).length / questions.length;
-    };
-    return {
-      n: questions.length,
-      first: count((a, b, c) => wantedBy(map, a, b, c)),
-      alone: count((_a, _b, c) => map.unit[c]),
-    };
-  }
-
-  // The relation in which a is to b as c is to d, forwards or backwards, with that d; or null
-  function expected(map, relations, a, b, c) {
-    for (const [name, line] of Object.entries(relations)) {
-      for (const back of [false, true]) {
-        const pairs = pairsOf(map, line).map((pair) => (back ? [pair[1], pair[0]] : pair));
-        const found = pairs.find((pair) => pair[0] === c);
-        if (a !== c && found && pairs.some((p) => p[0] === a && p[1] === b)) {
-          return { name, d: found[1] };
-        }
-      }
-    }
-    return null;
   }
 
   // The nearest place in a direction of the plane, or the place itself
@@ -146,8 +97,6 @@ course.define("ch02_embeddings", () => {
     let near = [];
     let placed = [];
     let [width, height] = [0, 0];
-    let nextQuestion = 0;
-    const tallies = new Map(); // of the relations that were asked for
 
     // -- the map
 
@@ -260,64 +209,6 @@ course.define("ch02_embeddings", () => {
       if (width) drawMap();
     }
 
-    // -- analogies
-
-    const asked = ["is to", "as", "is to …"];
-    const fields = ["First word", "Second word", "Third word"].map((name) =>
-      wordField(name, "sx-asked", answer),
-    );
-    const answers = el("div.sx-answers", { role: "status", tabindex: 0 });
-    const lines = Object.values(settings.relations);
-
-    function ask(question) {
-      for (const [i, field] of fields.entries()) inputOf(field).value = question[i];
-      answer();
-    }
-
-    function another() {
-      const some = questionsOf(pairsOf(map, lines[nextQuestion % lines.length]));
-      const question = some[(nextQuestion * 37 + 11) % some.length];
-      nextQuestion++;
-      ask(question.map((id) => words[id]));
-    }
-
-    function answer() {
-      const typed = fields.map(read);
-      const unknown = typed.find((word) => !ids.has(word));
-      if (unknown !== undefined) return answers.replaceChildren(note(missing(unknown)));
-      const [a, b, c] = typed.map((word) => ids.get(word));
-      const wanted = wantedBy(map, a, b, c);
-      const found = ranked(map, wanted, [a, b, c]);
-      const known = expected(map, settings.relations, a, b, c);
-      const first = ranked(map, wanted)[0].id;
-      const rows = found.slice(0, ANSWERS).map(({ id, cosine }, i) => {
-        const answer = known?.d === id ? el("b", `${words[id]} ✓`) : words[id];
-        return [`${i + 1}.`, answer, format(cosine, 2)];
-      });
-      answers.replaceChildren(
-        table(["place", "answer", "cosine"], rows),
-        verdict(known, found),
-        note(
-          `If the words of the question could be answers too, the first would be ${words[first]}.`,
-        ),
-      );
-    }
-
-    function verdict(known, found) {
-      if (!known) return note("Nobody has written down what the answer should be.");
-      const place = found.findIndex(({ id }) => id === known.d) + 1;
-      const line = settings.relations[known.name];
-      if (!tallies.has(line)) tallies.set(line, tally(map, line));
-      const { n, first, alone } = tallies.get(line);
-      return el("p.sx-verdict", [
-        `Expected: ${words[known.d]}, which comes at `,
-        el("b", `place ${place} of ${found.length}`),
-        `. Of all ${n} questions of this kind (${known.name}), `,
-        el("b", `${percent(first)} have the expected word first`),
-        `. Without the arithmetic, taking the word nearest to the third one, ${percent(alone)} have.`,
-      ]);
-    }
-
     const element = el("div", [
       el(
         "datalist",
@@ -328,21 +219,12 @@ course.define("ch02_embeddings", () => {
         el("div.sx-main.sx-wide", stage, note("Press a word, or move with arrow keys.")),
         el("div.sx-detail.sx-nearest", field, status, listTitle, list),
       ]),
-      el("div.sx-analogy", [
-        title("Ask for an analogy"),
-        el("div.sx-question", [
-          fields.map((each, i) => [each, el("span", asked[i])]),
-          button("Another question", another),
-        ]),
-        answers,
-      ]),
     ]);
     choose(chosen);
-    ask(settings.question.split(" "));
     new ResizeObserver(fit).observe(stage);
     return element;
   }
 
   course.figures.word_map = build;
-  return { load, ranked, wantedBy, placeOf, tally, expected, towards, labels };
+  return { load, ranked, towards, labels };
 });

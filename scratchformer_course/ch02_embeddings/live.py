@@ -1,4 +1,4 @@
-"""A map of the words of the plays: nearest words and analogies, from the chapter's vectors."""
+"""A map of the words of the plays, from the chapter's vectors: press one, see the nearest."""
 
 import base64
 import json
@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from scratchformer_course.ch02_embeddings.questions import RELATIONS
 from scratchformer_course.kit.canvas import Drawing
 from scratchformer_course.kit.figure.live_figure import LiveFigure
 from scratchformer_course.kit.figure.still import table
@@ -41,23 +40,22 @@ def load_map() -> WordMap:
     return WordMap(stored["words"].split(), list(zip(xs, ys, strict=True)), unit)
 
 
-def word_map(word: str = "tears", question: str = "man woman king") -> LiveFigure:
-    """The map, beginning at `word`; `question` is the first analogy, in three words.
+def word_map(word: str = "king") -> LiveFigure:
+    """The map, beginning at `word`.
 
     Raises ValueError for a word that is not on the map.
     """
     stored = json.loads(STORED.read_text(encoding="utf-8"))
     known = load_map()
-    for each in [word, *question.split()]:
-        if each not in known.words:
-            raise ValueError(f"{each!r} is none of the {len(known.words)} words of the map")
+    if word not in known.words:
+        raise ValueError(f"{word!r} is none of the {len(known.words)} words of the map")
     settings = {key: stored[key] for key in ("words", "places", "vectors")}
-    settings |= {"word": word, "question": question, "relations": RELATIONS}
+    settings |= {"word": word}
     rows = [(near, f"{cosine:.2f}") for near, cosine in known.nearest(word, NEAREST)]
     still = (
-        "<p>This figure is live where JavaScript runs: there you press words and ask for "
-        f"analogies. Here are some of the {len(known.words)} words of the map, and the {NEAREST} "
-        f"nearest to <i>{word}</i>, each with its cosine.</p>{_some(known, word)}"
+        "<p>This figure is live where JavaScript runs: there you press words. Here are some of "
+        f"the {len(known.words)} words of the map, and the {NEAREST} nearest to <i>{word}</i>, "
+        f"each with its cosine.</p>{_some(known, word)}"
     )
     return LiveFigure("word_map", settings, still + table(("word", "cosine"), rows, '"'))
 
@@ -79,6 +77,6 @@ def _some(known: WordMap, word: str) -> str:
             taken.append(box)
             shown.append(name)
     return d.svg(
-        f"""A map with {len(shown)} words. Words with similar vectors stand near each other. Around
-        {word} stand {", ".join(near)}, as far as there is room for them."""
+        f"""A map with {len(shown)} words. Words with similar vectors lie near each other. Around
+        {word} are {", ".join(near)}, as far as there is room for them."""
     )

@@ -1,4 +1,4 @@
-"""Chapter 04's drawings: a round of training, the network, slopes going back, places."""
+"""Chapter 04's drawings: a round of training, the network, slopes going back, a pendulum."""
 
 from collections.abc import Sequence
 
@@ -77,14 +77,14 @@ def network(seen: str, hidden: int, vocab_size: int, width: int) -> HTML:
 
 def chain(names: Sequence[str], forward: Sequence[float], back: Sequence[str]) -> HTML:
     """a → h → s → loss; numbers go right in the boxes, slopes come back below them."""
-    d = Drawing(480, 226)
+    d = Drawing(480, 190)
     xs, wide = (8, 118, 244, 370), (62, 102, 102, 102)
     for x, width, name, value in zip(xs, wide, names, forward, strict=True):
         d.box(x, 34, width, 52, f"{name}\n{value:g}", "stream")
     d.text(8, 14, "forward: numbers", "stream", size=14, anchor="start", bold=True)
     for x1, x2 in ((72, 116), (222, 242), (348, 368)):
         d.arrow(x1, 60, x2, 60, "stream")
-    d.text(8, 212, "backward: slopes", "key", size=14, anchor="start", bold=True)
+    d.texts(8, 130, ("backward:", "slopes"), down=18, colour="key", anchor="start", bold=True)
     d.box(376, 124, 90, 30, "start: 1", "key", size=14)
     d.line([(421, 88), (421, 122)], "key", width=1.2, dashed=True)
     for x, factor, slope, weight in zip((250, 124), back[:2], back[2:4], back[4:], strict=True):
@@ -101,30 +101,72 @@ def chain(names: Sequence[str], forward: Sequence[float], back: Sequence[str]) -
     )
 
 
-def places(word: str, first: int, second: int, length: int = 8) -> HTML:
-    """One word at two places of the window, and the rows of W1 that read it there."""
-    d = Drawing(480, 232)
-    cell, left = 48, 88
-    for top, start, colour in ((12, first, "token"), (188, second, "position")):
-        letters = [*[""] * start, *word, *[""] * (length - start - len(word))]
-        looks = [(colour, 0.3) if letter else ("muted", 0.05) for letter in letters]
-        d.cells(left, top, [letters], (cell - 5, 32), looks, (cell, 32), mono=True, size=16)
-        d.text(80, top + 16, "window", anchor="end")
-    for i in range(length):
-        up, down = first <= i < first + len(word), second <= i < second + len(word)
-        colour = "token" if up else "position" if down else "muted"
-        x = left + cell * i
-        fill = 0.3 if up or down else 0.05
-        d.box(x, 84, cell - 5, 64, f"rows\nof {i}", colour, fill=fill, size=13)
-        if up:
-            d.arrow(x + 21, 46, x + 21, 82, "token")
-        if down:
-            d.arrow(x + 21, 186, x + 21, 150, "position")
-    d.texts(80, 107, ("W1: rows", "by place"), down=18, anchor="end")
+def product(a: Sequence[float], b: Sequence[Sequence[float]], grad: Sequence[float]) -> HTML:
+    """One row times a matrix of two columns: the ways that one input and one weight have."""
+    d = Drawing(480, 290)
+    left, right = 130, 340
+    ys, ends = [50 + 76 * i for i in range(len(a))], (82, 170)
+    z = [sum(x * row[j] for x, row in zip(a, b, strict=True)) for j in range(2)]
+    d.text(left, 14, "row of a", "stream", bold=True)
+    d.text((left + right) / 2, 14, "b", "ink", bold=True)
+    d.text(right, 14, "z = a @ b", "stream", bold=True)
+    d.text(right + 92, 14, "slope at z", "key", bold=True)
+    for i, x in enumerate(a):
+        chosen = i == 1
+        colour, size = ("ink", 16) if chosen else ("muted", 13)
+        for j, end in enumerate(ends):
+            x1, y1, x2, y2 = left + 24, ys[i], right - 24, end
+            d.arrow(x1, y1, x2, y2, colour, width=2.4 if chosen else 1)
+            at = 0.74 if chosen else 0.16
+            below = 13 if j else -11
+            place = x1 + at * (x2 - x1), y1 + at * (y2 - y1) + below
+            d.text(*place, f"× {b[i][j]:g}", colour, size=size, bold=chosen)
+        d.circle(left, ys[i], 21, "stream", fill=0.35 if chosen else 0.1, text=f"{x:g}", size=16)
+    for value, end, slope in zip(z, ends, grad, strict=True):
+        d.circle(right, end, 21, "stream", fill=0.1, text=f"{value:g}", size=16)
+        d.arrow(right + 74, end, right + 26, end, "key", dashed=True)
+        d.text(right + 94, end, f"{slope:g}".replace("-", "−"), "key", size=16, bold=True)
+    back = sum(b[1][j] * grad[j] for j in range(2))
+    first, second = (f"{g:g}".replace("-", "−") for g in grad)
+    d.arrow(left - 24, ys[1], left - 56, ys[1], "key", dashed=True)
+    d.text(left - 62, ys[1], f"slope {back:g}", "key", anchor="end", bold=True)
+    sums = f"{first} · {b[1][0]:g} + ({second}) · {b[1][1]:g} = {back:g}"
+    weight = f"{first} · {a[1]:g} = {grad[0] * a[1]:g}"
+    d.text(240, 248, f"slope at the {a[1]:g}:  {sums}", "key", size=15)
+    d.text(240, 274, f"slope at the weight {b[1][0]:g}:  {weight}", "key", size=15)
     return d.show(
-        f"A window of {length} places at the top holds the word {word} at places {first} to "
-        f"{first + len(word) - 1}; one at the bottom holds it at places {second} to "
-        f"{second + len(word) - 1}. In the middle stand the rows of the matrix W1, a group for "
-        "each place. The two words are read by different groups, so what one group has learned "
-        "is of no use to the other."
+        f"Three circles on the left hold {a[0]:g}, {a[1]:g} and {a[2]:g}, a row. Arrows "
+        f"go from each to two circles on the right, z, with {z[0]:g} and {z[1]:g}, and every arrow "
+        f"has a weight of b. The slopes at z are {first} and {second}. From {a[1]:g}, one arrow "
+        f"multiplies by {b[1][0]:g} and the other by {b[1][1]:g}, so two slopes come back, and "
+        f"their sum is {back:g}. The weight {b[1][0]:g} has one path, and gets {weight}."
+    )
+
+
+def swing(zeroed: Sequence[float], forgotten: Sequence[float], lowest: float = 3.0) -> HTML:
+    """Where two descents are after each step: one comes to rest, the other swings on."""
+    d = Drawing(480, 214)
+    left, right, top, bottom = 34, 470, 30, 178
+    far = max(abs(w - lowest) for w in forgotten)
+    step = (right - left) / (len(forgotten) - 1)
+
+    def points(places: Sequence[float]) -> list[tuple[float, float]]:
+        middle, half = (top + bottom) / 2, (bottom - top) / 2
+        return [(left + step * i, middle - (w - lowest) / far * half) for i, w in enumerate(places)]
+
+    d.line([(left, top - 6), (left, bottom + 6), (right, bottom + 6)], "muted", width=1)
+    d.line([(left, (top + bottom) / 2), (right, (top + bottom) / 2)], "muted", width=1, dashed=True)
+    for w in (lowest - 2, lowest, lowest + 2):
+        d.text(left - 8, points([w])[0][1], f"{w:g}", anchor="end", size=13)
+    for places, colour in ((forgotten, "key"), (zeroed, "query")):
+        d.line(points(places), colour, width=2)
+        for x, y in points(places):
+            d.circle(x, y, 2.5, colour, fill=1)
+    d.text(left + 6, 10, "w, without the reset", "key", anchor="start", bold=True)
+    d.text(right, 10, "w, with it", "query", anchor="end", bold=True)
+    d.text((left + right) / 2, 204, f"step, 0 to {len(forgotten) - 1}", size=13)
+    return d.show(
+        f"Two lines over {len(forgotten) - 1} steps. With the reset, w comes to rest "
+        f"at {lowest:g}. Without it, w swings between {min(forgotten):.1f} and "
+        f"{max(forgotten):.1f} and never rests."
     )

@@ -8,8 +8,8 @@ from torch.nn import functional as F
 
 from scratchformer_course.kit.checks.cases import drawn, integers, normal
 from scratchformer_course.kit.checks.compare import difference, error_in_words, same
-from scratchformer_course.kit.checks.engine import exercise, mistake, refused
-from scratchformer_course.kit.checks.question import number, which
+from scratchformer_course.kit.checks.engine import exercise, mistake
+from scratchformer_course.kit.checks.question import number
 from scratchformer_course.kit.checks.verdict import Wrong, expect
 
 LONG = torch.arange(40).square() % 29
@@ -82,7 +82,7 @@ cross_entropy = exercise(
     ],
     question=number(
         "`logits` is [[0, ln 3], [0, 0]], and `targets` is [0, 1]. What is the cross-entropy? Take "
-        "ln 2 = 0.69 and ln 4 = 1.39, and give two digits behind the point.",
+        "ln 2 = 0.69 and ln 4 = 1.39, and give two digits after the point.",
         lambda f: torch.as_tensor(
             f(torch.tensor([[0, math.log(3)], [0, 0]]), torch.tensor([0, 1]))
         ).detach(),
@@ -159,7 +159,7 @@ product_back = exercise(
     hints=[
         "Of which shape must each slope be, and which product of `grad` with `a` or `b` has it?",
         "`a[i, k]` reaches every number of row `i` of the product, through row `k` of `b`: that "
-        "is `grad @ b.T`. For the slope at `b`, `...` stands before `@ grad`.",
+        "is `grad @ b.T`. The slope at `b` is `... @ grad`.",
     ],
     question=number(
         "`grad` is [[1, −1]], `a` is [[2, 3]] and `b` is [[1, 4], [5, 2]]. What is the slope at "
@@ -201,102 +201,6 @@ product_back = exercise(
             "takes the mean over the batch",
             "Every window of the batch adds to the slope at `b`: this is their mean",
             lambda grad, a, b: (grad @ b.T, a.T @ grad / len(a)),
-        ),
-    ],
-)
-
-
-POINTS = [
-    (_random(3, 4, seed=seed).double() * 2, _random(3, 4, seed=seed + 1).double())
-    for seed in (10, 20)
-] + [(_random(1, 5, seed=30).double(), torch.ones(1, 5).double())]
-STEP = 1e-5  # to both sides, where a slope is measured
-
-
-def _measured(call, a, grad):
-    """The slope at each number of `a`, by two calls."""
-    found = torch.zeros_like(a)
-    for place in range(a.numel()):
-        ends = []
-        for move in (STEP, -STEP):
-            moved = a.clone()
-            moved.view(-1)[place] += move
-            ends.append((call(moved, grad).like((a, a))[0] * grad).sum())
-        found.view(-1)[place] = (ends[0] - ends[1]) / (2 * STEP)
-    return found
-
-
-def judge_activation(call):
-    for a, grad in POINTS:
-        value, slope = call(a, grad).like((a, a))
-        expect(bool(value.isfinite().all()), "The value is not a number at some places of `a`.")
-        expect(not same(value, a.relu()), "This is the page's own ReLU: choose another function.")
-        zero, half, turned = (call(x, grad).like((a, a))[0] for x in (0 * a, a / 2, -a))
-        bent = not (same(half, (value + zero) / 2) and same(turned, 2 * zero - value))
-        expect(bent, "This is a straight line: two linear layers in a row are only one.")
-        measured = _measured(call, a, grad)
-        if same(slope, measured):
-            continue
-        call(a, grad)
-        if same(slope * grad, measured):
-            raise Wrong("The slope is not multiplied by `grad`, the slope of what comes after.")
-        if same(-slope, measured):
-            raise Wrong("The sign of the slope is turned: where the value grows, it is positive.")
-        measured = f"Two calls measure another slope: this one {difference(slope, measured)}."
-        raise Wrong(f"The value and its slope do not belong together.\n{measured}")
-    return "The slope is the one that two calls measure, at each number: the tape can use it."
-
-
-def by_tanh(a, grad):
-    value = a.tanh()
-    return value, grad * (1 - value**2)
-
-
-def by_square(a, grad):
-    return a**2, grad * 2 * a
-
-
-activation = exercise(
-    "4.3",
-    "activation(a, grad) -> a curved function of the matrix `a`, and the slope at `a`",
-    judge=judge_activation,
-    right=[by_tanh, by_square],
-    hints=[
-        "Which function do you know whose slope you can write down: a square, a sine, a "
-        "hyperbolic tangent?",
-        "With `value = a.tanh()` the factor is `1 - value**2`, and the slope at `a` is this factor "
-        "times ...",
-    ],
-    question=which(
-        "forgets what comes after",
-        beside=[by_tanh, by_square],
-        others=["takes the factor of another function", "turns the sign", "a straight line"],
-    ),
-    mistakes=[
-        refused(
-            "forgets what comes after",
-            "not multiplied by `grad`",
-            lambda a, grad: (a.tanh(), 1 - a.tanh() ** 2),
-        ),
-        refused(
-            "takes the factor of another function",
-            "do not belong together",
-            lambda a, grad: (a.tanh(), grad * a.sigmoid()),
-        ),
-        refused(
-            "turns the sign",
-            "sign of the slope is turned",
-            lambda a, grad: (a**2, -grad * 2 * a),
-        ),
-        refused(
-            "a straight line",
-            "two linear layers in a row are only one",
-            lambda a, grad: (3 * a + 1, 3 * grad),
-        ),
-        refused(
-            "the ReLU again",
-            "the page's own ReLU",
-            lambda a, grad: (a.relu(), grad * (a > 0)),
         ),
     ],
 )
@@ -358,7 +262,7 @@ def _logit_of_id_0(cls):
 
 
 TextNetwork = exercise(
-    "4.4",
+    "4.3",
     "TextNetwork(vocab_size, length, d_model, d_hidden)(ids: (B, T)) -> logits (B, V)",
     cases=cases_of_text_network,
     right=[RightTextNetwork, WithConcatenation],
@@ -369,10 +273,9 @@ TextNetwork = exercise(
         "...",
     ],
     question=number(
-        "Two characters, windows of two, rows [1, 2] (id 0) and [3, −1] (id 1). The two hidden "
-        "numbers have the weights [2, 0, 0, −1] and [0, 1, −1, 0], and the logit of id 0 has "
-        "[−2, 5]. All biases are 0. Which logit does id 0 get for the window [0, 1]? Give one "
-        "digit behind the point.",
+        "The two characters of a window have the rows [1, 2] and [3, −1]. The two hidden numbers "
+        "have the weights [2, 0, 0, −1] and [0, 1, −1, 0], the first logit has [−2, 5], and all "
+        "biases are 0. What is this logit?",
         _logit_of_id_0,
         digits=1,
     ),
@@ -401,83 +304,6 @@ TextNetwork = exercise(
             "adds the vectors",
             "The hidden layer needs all vectors of the window side by side: (B, T * C)",
             _with(lambda self, ids: self.out(self.hidden(self.embed(ids).sum(dim=1)).relu())),
-        ),
-    ],
-)
-
-
-def _descend(w, rate, steps, move):
-    """The places of a descent on (w − 3)²; `move(slopes)` makes one number of all slopes so far."""
-    places, found = [w], []
-    for _ in range(steps):
-        found.append(2 * (places[-1] - 3))
-        places.append(places[-1] - rate * move(found))
-    return places
-
-
-def with_a_running_sum(w, rate, steps):
-    places, slope = [w], 0.0
-    for _ in range(steps):
-        slope += 2 * (w - 3)
-        w = w - rate * slope
-        places.append(w)
-    return places
-
-
-forgetful_descent = exercise(
-    "4.5",
-    "forgetful_descent(w, rate, steps) -> steps + 1 places, each step along all slopes so far",
-    cases=(
-        (1.0, 0.25, 4),
-        (5.0, 0.1, 6),
-        (0.0, 0.5, 0),
-        (-4.0, 0.05, 12),
-        (3.0, 0.2, 3),
-        (4.0, 0.5, 5),  # comes by the 3
-        (200.0, 0.1, 3),
-        (1.0, 0.1, 4),
-    ),
-    more=drawn(10, lambda draw: (draw.uniform(-9, 9), draw.uniform(0.01, 0.6), draw.randint(0, 7))),
-    right=[lambda w, rate, steps: _descend(w, rate, steps, sum), with_a_running_sum],
-    hints=[
-        "In the example, −6 moves the second step. Where does it come from?",
-        "`total += 2 * (w - 3)` before each step, and then `w = w - rate * ...`.",
-    ],
-    question=number(
-        "What is the last number of `forgetful_descent(5.0, 0.25, 3)`? Give two digits behind the "
-        "point.",
-        lambda f: f(5.0, 0.25, 3)[-1],
-    ),
-    mistakes=[
-        mistake(
-            "sets the slope to zero",
-            "This is the right descent: the fault is that the old slopes stay in the sum",
-            lambda w, rate, steps: _descend(w, rate, steps, lambda slopes: slopes[-1]),
-        ),
-        mistake(
-            "steps uphill",
-            "It steps uphill: the step goes against the sum of the slopes",
-            lambda w, rate, steps: _descend(w, rate, steps, lambda slopes: -sum(slopes)),
-        ),
-        mistake(
-            "measures the slope once",
-            "The slope is measured at the start only: it changes with every step",
-            lambda w, rate, steps: _descend(w, rate, steps, lambda slopes: slopes[0] * len(slopes)),
-        ),
-        mistake(
-            "takes half the slope",
-            "The slope of (w − 3)² is 2 · (w − 3)",
-            lambda w, rate, steps: _descend(w, rate, steps, lambda slopes: sum(slopes) / 2),
-        ),
-        mistake(
-            "measures the slope after the step",
-            "Each step misses the newest slope: first add the slope, then step",
-            lambda w, rate, steps: _descend(w, rate, steps, lambda slopes: sum(slopes[:-1])),
-        ),
-        mistake(
-            "leaves out the start",
-            "The list begins after the first step: the start belongs to it",
-            lambda w, rate, steps: _descend(w, rate, steps, sum)[1:],
         ),
     ],
 )

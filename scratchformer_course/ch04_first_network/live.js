@@ -108,9 +108,7 @@ course.define("ch04_first_network", () => {
           `${r.toFixed(2)}. ${taken} The slope there is ${show(slope)}, and a line with this ` +
           "slope touches the bowl.",
       );
-      status.textContent =
-        `${taken} Each step multiplies w − ${lowest} by ` +
-        `1 − 2 · ${r.toFixed(2)} = ${show(1 - 2 * r)}.`;
+      status.textContent = taken;
       const rows = places.map((p, step) => {
         return [step, show(p), show(slopeAt(p, lowest)), show(lossAt(p, lowest), 3)];
       });

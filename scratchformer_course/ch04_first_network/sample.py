@@ -1,6 +1,6 @@
 """A network that learns to write, at a few steps of a stored run under one slider.
 
-What it wrote, its losses and what it expects stand in `measurements/first_network.json`, which
+What it wrote and its losses are in `measurements/first_network.json`, which
 `lab/first_network.py` writes.
 """
 
@@ -13,13 +13,13 @@ from scratchformer_course.kit.figure.text_slider import Frame, text_slider
 
 
 def first_sample(run: Mapping[str, Any]) -> LiveFigure:
-    """What a network writes and expects, and its loss, at the steps of a stored run.
+    """What a network writes, and its loss, at the steps of a stored run.
 
-    `run` holds `settings` (prompt, opening, vocab_size) and `frames`, each with step, loss, text
-    and `next`, the likeliest characters with their probabilities. Raises ValueError for fewer than
-    two frames, steps that do not rise, or losses that are not finite.
+    `run` holds `settings` (prompt, vocab_size) of its part "run", and there `frames`, each with
+    step, loss and text. Raises ValueError for fewer than two frames, steps that do not rise, or
+    losses that are not finite.
     """
-    settings, stored = run["settings"], run["frames"]
+    settings, stored = run["settings"]["run"], run["run"]["frames"]
     last = len(stored) - 1
     frames = [
         Frame(
@@ -30,7 +30,6 @@ def first_sample(run: Mapping[str, Any]) -> LiveFigure:
             tick="" if i in (1, last - 1) else f"{frame['step']:,}",  # too near to a neighbour
             loss=frame["loss"],
             text=frame["text"],
-            next=frame["next"],
         )
         for i, frame in enumerate(stored)
     ]
@@ -38,10 +37,10 @@ def first_sample(run: Mapping[str, Any]) -> LiveFigure:
         "first_sample",
         frames,
         prompt=settings["prompt"],
-        opening=settings["opening"],
         slider="Steps of training",
         writer="the network",
         axis="step",
         line=("knows nothing", round(math.log(settings["vocab_size"]), 4)),
         marks=(1.0, 2.0, 3.0, 4.0),
+        plays=True,
     )

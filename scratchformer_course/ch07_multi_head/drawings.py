@@ -1,45 +1,43 @@
-"""The drawings of chapter 7: two pairs with one middle, heads, their split, the last matrix."""
+"""The drawings of chapter 7: two pairs with one middle, heads, their split, kinds of heads."""
 
 import math
 
 from scratchformer_course.kit.canvas import Drawing
 
-LIGHT, DARK = 0.1, 0.45  # two heads that stand beside each other
+LIGHT, DARK = 0.1, 0.45  # two heads side by side
 
 
 def heads():
     """The idea: one input, three heads, their outputs side by side, one last matrix."""
-    d = Drawing(420, 452)
+    d = Drawing(420, 420)
     d.box(30, 8, 360, 34, "x  (T, C): every head reads all of it", "stream")
-    asks = ("my noun,\nor my verb?", "where is\nthe verb?", "the word\nbefore me?")
-    noun, verb = (0.05, 0.05, 0.85, 0.05), (0.05, 0.05, 0.05, 0.85)
+    asks = ("who is\nmeant?", "what is\ndone?", "the word\nbefore me?")
     maps = (  # of the old king sleeps
-        (noun, noun, verb, noun),
+        [(0.01, 0.01, 0.96, 0.01)] * 4,
         [(0.01, 0.01, 0.01, 0.96)] * 4,
         ((1, 0, 0, 0), (1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0)),
     )
     for i, (ask, weights) in enumerate(zip(asks, maps, strict=True)):
         x = 4 + i * 140
-        d.arrow(x + 66, 42, x + 66, 72, "query")
-        d.box(x, 72, 132, 160, "", "muted", fill=0.04)
-        d.text(x + 66, 88, f"head {i + 1}", bold=True)
-        d.texts(x + 66, 110, ask.split("\n"), down=18, colour="query")
-        d.grid(x + 22, 142, weights, cell=22, colour="ink")
-        d.arrow(x + 66, 232, 90 + i * 120, 278, "value")
+        d.arrow(x + 66, 42, x + 66, 66, "query")
+        d.box(x, 66, 132, 156, "", "muted", fill=0.04)
+        d.text(x + 66, 82, f"head {i + 1}", bold=True)
+        d.texts(x + 66, 103, ask.split("\n"), down=18, colour="query")
+        d.grid(x + 22, 133, weights, cell=21, colour="ink")
+        d.arrow(x + 66, 222, 90 + i * 120, 258, "value")
         fill = LIGHT + 0.1 * i
-        d.box(30 + i * 120, 278, 120, 34, f"(T, D) of head {i + 1}", "value", fill=fill)
-    d.arrow(210, 312, 210, 344, "value")
-    d.text(220, 326, "side by side: (T, C)", anchor="start")
-    d.box(100, 344, 220, 34, "last matrix  W_o  (C, C)", "muted")
-    d.arrow(210, 378, 210, 408, "stream")
-    d.box(30, 408, 360, 34, "(T, C): every channel mixes all heads", "stream")
+        d.box(30 + i * 120, 258, 120, 34, f"(T, D) of head {i + 1}", "value", fill=fill)
+    d.arrow(210, 292, 210, 320, "value")
+    d.text(220, 305, "side by side: (T, C)", anchor="start")
+    d.box(100, 320, 220, 34, "last matrix  W_o  (C, C)", "muted")
+    d.arrow(210, 354, 210, 380, "stream")
+    d.box(30, 380, 360, 34, "(T, C): every channel mixes all heads", "stream")
     return d.show(
         "From top to bottom. A bar x of shape (T, C) sends an arrow to each of three heads. Each "
         "has a question of its own and a map of four words, the old king sleeps. In the first map "
-        "king is dark in every row but its own, which is dark at sleeps; in the second one every "
-        "row is dark at sleeps; in the third one every row is dark at the word before. Each head "
-        "gives an output of shape (T, D). The three stand side by side and make (T, C) again. A "
-        "last matrix W_o mixes them."
+        "every row is dark at king, in the second one at sleeps, and in the third one at the word "
+        "before. Each head gives an output of shape (T, D). The three are put side by side and "
+        "make (T, C) again. A last matrix W_o mixes them."
     )
 
 
@@ -86,27 +84,6 @@ def one_middle():
     )
 
 
-def last_matrix():
-    """Three heads side by side meet rows of W_o, each its own; the parts are added."""
-    d = Drawing(432, 176, size=13)
-    d.text(77, 14, "heads side by side", bold=True)
-    d.text(218, 14, "W_o  (C, C)", bold=True)
-    d.text(352, 14, "sum of parts  (T, C)", bold=True)
-    for h in range(3):
-        fill, y = LIGHT + 0.1 * h, 36 + 46 * h
-        d.box(2 + 50 * h, 82, 50, 34, f"head {h + 1}", "value", fill=fill)
-        d.box(174, y, 88, 42, f"rows of {h + 1}", "muted")
-        d.box(288, y, 126, 42, f"head {h + 1} @ its rows", "stream")
-    d.text(163, 99, "@", size=16, bold=True)
-    d.text(275, 99, "=", size=16, bold=True)
-    d.texts(423, 80, "++", down=46, size=16, bold=True)
-    return d.show(
-        "Left: three boxes side by side, head 1, head 2 and head 3. Middle: the matrix W_o, cut "
-        "into three groups of rows, one for each head. Right: three parts, each head times its own "
-        "rows, with plus signs: they are added."
-    )
-
-
 def split_and_swap():
     """One text of three words and six channels, cut for two heads."""
     d = Drawing(414, 208)
@@ -129,4 +106,41 @@ def split_and_swap():
         "A table of three words with six channels each, numbered row by row. An arrow leads to two "
         "tables of three rows and three channels. The first one holds channels 0, 1 and 2 of every "
         "word, the second one the rest."
+    )
+
+
+KINDS = (  # what the heads of a real model look at: a letter, a colour, how opaque, and the words
+    ("b", "key", 0.9, "the token before"),
+    ("i", "token", 0.9, "itself"),
+    ("n", "query", 0.9, "what came next last time"),
+    ("s", "position", 0.9, "the same token earlier"),
+    ("", "muted", 0.35, "the first token"),
+    ("", "muted", 0.0, "none of these"),
+)
+
+
+def kinds(kind):
+    """Heads of a model in a grid, coloured by what they look at. kind: (L, H), a place in KINDS."""
+    rows = [[int(n) for n in row] for row in kind.T.tolist()]
+    n_blocks, cell = len(rows[0]), 14.6
+    d = Drawing(470, 288, size=13)
+    for block in range(1, n_blocks + 1):
+        if block == 1 or block % 5 == 0:
+            d.text(30 + cell * (block - 0.5), 12, str(block))
+    for head, row in enumerate(rows):
+        y = 24 + cell * head
+        d.text(16, y + cell / 2, str(head + 1))
+        for block, n in enumerate(row):
+            letter, colour, fill, _ = KINDS[n]
+            d.grid(30 + cell * block, y, [[fill]], cell, colour)
+            d.text(30 + cell * (block + 0.5), y + cell / 2, letter, bold=True)
+    counts = [sum(row.count(n) for row in rows) for n in range(len(KINDS))]
+    for n, (letter, colour, fill, words) in enumerate(KINDS):
+        x, y = 30 + 230 * (n // 3), 186 + 34 * (n % 3)
+        d.box(x, y, 26, 26, letter, colour, fill=fill)
+        d.text(x + 36, y + 13, f"{words}: {counts[n]}", anchor="start")
+    told = ", ".join(f"{words} {n}" for (*_, words), n in zip(KINDS, counts, strict=True))
+    return d.show(
+        f"A grid of {n_blocks} columns, the blocks, and {len(rows)} rows, the heads. Each square "
+        f"is coloured by what its head looks at: {told}."
     )

@@ -1,4 +1,4 @@
-"""The map of words: JavaScript finds the nearest words and the analogies that PyTorch finds."""
+"""The map of words: JavaScript finds the nearest words that PyTorch finds."""
 
 from itertools import permutations
 
@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from scratchformer_course.ch02_embeddings.live import load_map, word_map
-from scratchformer_course.ch02_embeddings.questions import RELATIONS
 from tests.node import Node
 
 MAP = load_map()
@@ -30,39 +29,6 @@ def test_the_nearest_words_are_those_of_pytorch():
     for word, found in zip(words, in_node(body, settings=SETTINGS, words=words), strict=True):
         for (name, cosine), (expected, its) in zip(found, MAP.nearest(word, 8), strict=True):
             assert name == expected and cosine == pytest.approx(its, abs=1e-5)
-
-
-def place(a, b, c, d, only_c=False):
-    a, b, c, d = (MAP.words.index(word) for word in (a, b, c, d))
-    unit = MAP.unit.double()
-    similar = unit @ (unit[c] if only_c else unit[b] - unit[a] + unit[c])
-    own = similar[d].item()
-    similar[[a, b, c]] = -9
-    return 1 + int((similar > own).sum())
-
-
-def test_the_share_of_analogies_that_come_first_is_that_of_pytorch():
-    line = RELATIONS["man : woman"]
-    pairs = [pair.split() for pair in line.split(", ")]
-    body = "const m = M.load(input.settings); return M.tally(m, input.line)"
-    found = in_node(body, settings=SETTINGS, line=line)
-    questions = [(*p, *q) for p, q in permutations(pairs, 2)]
-    for key, only_c in (("first", False), ("alone", True)):
-        first = sum(place(*question, only_c=only_c) == 1 for question in questions)
-        assert found[key] == pytest.approx(first / len(questions), abs=1.5 / len(questions))
-    assert found["n"] == len(questions)
-
-
-def test_an_expected_answer_is_known_forwards_and_backwards():
-    body = """const m = M.load(input.settings);
-      return input.given.map((q) => M.expected(m, input.settings.relations,
-        ...q.map((word) => m.ids.get(word)))).map((e) => e && [e.name, m.words[e.d]])"""
-    given = [["man", "woman", "king"], ["sister", "brother", "queen"], ["man", "hand", "king"]]
-    assert in_node(body, settings=SETTINGS, given=given) == [
-        ["man : woman", "queen"],
-        ["man : woman", "king"],
-        None,
-    ]
 
 
 def test_labels_never_cover_each_other_and_the_chosen_word_has_one():

@@ -36,17 +36,15 @@ def test_javascript_takes_the_steps_of_python():
 
 
 def test_steps_of_a_stored_run_stand_at_their_logarithms():
-    frames = first_sample(run_of(FIRST, (5, 3.0, "", [["e", 0.2]]), LAST)).settings["frames"]
+    frames = first_sample(run_of(FIRST, (5, 3.0, ""), LAST)).settings["frames"]
     assert [frame["at"] for frame in frames] == [0, pytest.approx(math.log(6) / math.log(21)), 1]
 
 
 def run_of(*frames):
-    settings = {"prompt": "\nA:\n", "opening": "Fi", "vocab_size": 65}
-    keys = ("step", "loss", "text", "next")
-    return {
-        "settings": settings,
-        "frames": [dict(zip(keys, frame, strict=True)) for frame in frames],
-    }
+    settings = {"prompt": "\nA:\n", "vocab_size": 65}
+    keys = ("step", "loss", "text")
+    stored = [dict(zip(keys, frame, strict=True)) for frame in frames]
+    return {"settings": {"run": settings}, "run": {"frames": stored}}
 
 
-FIRST, LAST = (0, 4.2, "x<q", [["q", 0.1]]), (20, 2.5, "the\n", [["r", 0.6]])
+FIRST, LAST = (0, 4.2, "x<q"), (20, 2.5, "the\n")

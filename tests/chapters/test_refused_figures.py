@@ -65,7 +65,7 @@ def law_of(tested):
 REFUSED = {
     "a text of 0 characters, expected 1 to 2,000": lambda: merges(TOKENS, "", "", []),
     "do not spell the text 'ab'": lambda: merges(TOKENS, "", "ab", [97]),
-    "'zebra' is none of the 600 words of the map": lambda: word_map(word="zebra"),
+    "'zebra' is none of the 400 words of the map": lambda: word_map(word="zebra"),
     "place 0 of the table is no sinusoidal enc": lambda: clock_hands(TABLE.flip(1).tolist()),
     "place=50 and distance=5, expected 0 to 49": lambda: clock_hands(TABLE.tolist(), place=50),
     "a rate of 1.3, expected more than 0": lambda: parabola({1.3: [0.0] * 7}),

@@ -26,7 +26,6 @@ KATHARINA = (
     ("notebook", "prompt", "view", "simple"),
     [
         ("07_multi_head", KATHARINA, "switches", True),
-        ("07_multi_head", "ROMEO:\nWhat light through", "attention", False),
         ("12_generation", "The king ", "next", False),
     ],
 )

@@ -202,9 +202,9 @@ class Figure(NamedTuple):
 # what a chapter stores: its number, and what a reader does
 STORED = {
     "merges": ("01", doing("All merges", Text=LONG_WORDS)),
-    "word_map": ("02", doing("Another question")),
+    "word_map": ("02", doing("queen")),
     "clock_hands": ("03", doing(Place=40, Distance=44)),
-    "first_sample": ("04", doing(Steps_of_training=7)),
+    "first_sample": ("04", doing(Steps_of_training=3)),
     "parabola": ("04", doing("1.05", *["10 steps"] * 6)),
     "weighted_past": ("05", doing("window of 2", "old looks", Score_of_king=-3.9)),
     "attention_steps": ("06", edit_matrices),

@@ -3,7 +3,7 @@
 // chapter 10 from model to model.
 
 course.define("textSlider", () => {
-  const { el, sliderOver, title, note, table, bar, format, visible } = course.live;
+  const { el, sliderOver, player, title, note, table, bar, format, visible } = course.live;
   const { drawing, words, way, describe } = course.live;
   const WIDTH = 340;
   const LEFT = 34;
@@ -31,7 +31,9 @@ course.define("textSlider", () => {
     const x = ({ at }) => LEFT + at * (RIGHT - LEFT);
     const y = (loss) => heightOf(loss, lowest, highest);
     const stops = frames.map(({ label }) => label);
-    const stop = sliderOver(settings.slider, stops, draw);
+    const stop = sliderOver(settings.slider, stops, draw, settings.plays ? last : 0);
+    const play = player(stop, () => (stop.get() + 1) % frames.length, "Next stop");
+    if (settings.plays) stop.element.append(play.button);
     const text = el("p.sx-text", { tabindex: 0, role: "group" });
     describe(text, `What ${settings.writer} writes`);
     const status = el("p.sx-status", { role: "status" });
@@ -50,6 +52,7 @@ course.define("textSlider", () => {
     const expected = el("div");
 
     function draw() {
+      play.moved();
       const frame = frames[stop.get()];
       text.replaceChildren(el("b", prompt), frame.text);
       dot.setAttribute("cx", x(frame));
@@ -65,6 +68,7 @@ course.define("textSlider", () => {
           `${frame.told[0].toLowerCase()}${frame.told.slice(1)}. ` +
           `A dashed line: ${lineName}, ${format(level, digits)}.`,
       );
+      if (!opening) return;
       const rows = frame.next.map(([c, p]) => [visible(c), format(p, 2), bar(p)]);
       expected.replaceChildren(
         title(`What comes after “${opening}”?`),

@@ -25,7 +25,7 @@ class Frame(NamedTuple):
     tick: str  # what stands below this place, or nothing
     loss: float
     text: str
-    next: Sequence[tuple[str, float]]  # the likeliest characters after the opening
+    next: Sequence[tuple[str, float]] = ()  # the likeliest characters after the opening
 
 
 def text_slider(
@@ -33,7 +33,6 @@ def text_slider(
     frames: Sequence[Frame],
     *,
     prompt: str,
-    opening: str,
     slider: str,
     writer: str,
     axis: str,
@@ -41,12 +40,16 @@ def text_slider(
     marks: Sequence[float],
     lowest: float = 0.0,
     digits: int = 2,
+    opening: str = "",
+    plays: bool = False,
 ) -> LiveFigure:
     """The live figure `name`: what is written at each frame, its loss, and what it expects.
 
     `slider` names the slider, `writer` what writes ("the network"), `axis` the curve's lower axis.
     A dashed `line` (words, loss) lies across the curve, `marks` are the losses beside it, `lowest`
-    is the loss at its foot. Raises ValueError for fewer than two frames, places that do not rise,
+    is the loss at its foot. Without an `opening` nothing is said of what follows it. One that
+    `plays` begins at its last frame, and has a button that goes through all of them. Raises
+    ValueError for fewer than two frames, places that do not rise,
     and losses that are not finite.
     """
     frames = [Frame(*frame) for frame in frames]
@@ -66,16 +69,15 @@ def text_slider(
         "digits": digits,
         "frames": [frame._asdict() for frame in frames],
     }
+    if plays:
+        settings["plays"] = True
     last = frames[-1]
-    head = (escape(axis), "loss", f"expects after {escape(repr(opening))}")
-    rows = [
-        (
-            escape(frame.label),
-            f"{frame.loss:.{digits}f}",
-            f"{escape(repr(frame.next[0][0]))}, {frame.next[0][1]:.2f}",
-        )
-        for frame in frames
-    ]
+    head = [escape(axis), "loss"]
+    rows = [[escape(frame.label), f"{frame.loss:.{digits}f}"] for frame in frames]
+    if opening:
+        head.append(f"expects after {escape(repr(opening))}")
+        for row, frame in zip(rows, frames, strict=True):
+            row.append(f"{escape(repr(frame.next[0][0]))}, {frame.next[0][1]:.2f}")
     still = (
         "<p>This figure is live where JavaScript runs: there a slider goes through all of its "
         f"stops. Here is what {escape(writer)} writes at the last, {escape(last.label)}.</p>"
