@@ -142,8 +142,8 @@ CHOICES = r"""
     ^no head 1\.3 +2\.6.*\nyours +1\.2
 08/place-place cell-08: changes
     ^place·place +(\S+) +(?!\1)
-08/who-recovers cell-64: only rotary
-    ^waves .*  2\.[7-9]\d .*  2\.3\d .*\nrotary .*  (2\.\d\d \S+ \S+)  \1$
+08/far-out cell-real-2: the same answer, the same logits
+    ^ +0: (.*)\n +1,000: \1\n100,000: \1$
 09/straight-answers cell-06: 0 for every phrase
     ^\[(0\.0(, )?)+\]$
 09/alone cell-58: neither
