@@ -42,7 +42,7 @@ def test_the_outline_has_parts_and_pages_links_lead_somewhere_and_guesses_are_un
     veiled = parsed(site / "notebooks" / "01_bpe.html").select(".course-veiled > p")
     covered = [words(p.find(string=True))[:40] for p in veiled]
     text = "".join(words(page.extract_text()) for page in printed.pages)
-    assert len(covered) > 3 and [part for part in covered if part not in text] == []
+    assert len(covered) >= 3 and [part for part in covered if part not in text] == []
 
 
 def test_without_a_browser_the_command_says_so_in_a_line(site, tmp_path):
