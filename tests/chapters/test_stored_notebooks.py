@@ -19,7 +19,7 @@ FOLDS = {"hide-cell", "hide-input", "remove-input"}
 WIDEST_LINE = 78  # what the page's column shows at 1200 px
 MOST_OPEN_CELLS = 27
 MOST_LINES = 25
-MOST = {"open cells": 18, "sections": 11, "guesses": 3, "exercises": 4}  # where a moment is named
+MOST = {"open cells": 18, "sections": 10, "guesses": 3, "exercises": 4}  # where a moment is named
 MARKS = {
     "sections": re.compile(r"^## ", re.M),
     "guesses": re.compile('class="course-guess"'),
