@@ -77,25 +77,26 @@ def step_memory(weights: int, activations: int):
 
 def reading():
     """One reading of the weights writes one token, or reads a whole prompt: two rows."""
-    d = Drawing(470, 262)
+    d = Drawing(470, 276)
     rows = (
-        (30, "it writes: one reading of all weights, one token", 1),
-        (168, "it reads: one reading, every token of the prompt", 6),
+        (28, "it writes: one reading of all weights, one token", 1),
+        (184, "it reads: one reading, every token of the prompt", 6),
     )
     for y, title, tokens in rows:
-        d.text(4, y - 16, title, bold=True, anchor="start")
+        d.text(4, y - 14, title, bold=True, anchor="start")
         d.box(4, y, 132, 84, "memory\n\nall weights", "stream", fill=0.25)
         for i in range(3):
-            d.arrow(140, y + 22 + 20 * i, 244, y + 22 + 20 * i, "stream", width=3)
-        d.text(190, y + 8, "bandwidth", "muted", size=13)
-        d.text(190, y + 79, "bytes a second", "muted", size=13)
+            d.arrow(140, y + 22 + 20 * i, 246, y + 22 + 20 * i, "stream", width=3)
+        d.text(192, y + 8, "bandwidth", "muted", size=13)
+        d.text(192, y + 78, "bytes a second", "muted", size=13)
         d.box(250, y, 110, 84, "processor\n\npeak", "value", fill=0.2)
         d.arrow(364, y + 42, 384, y + 42, "token")
         for i in range(tokens):
             across, down = divmod(i, 3) if tokens > 1 else (0, 1)
             d.box(390 + 38 * across, y + 2 + 28 * down, 32, 24, "", "token", fill=0.35)
-    d.arrow(406, 118, 70, 118, "muted", dashed=True)
-    d.text(238, 132, "and again, for the next token", "muted", size=13)
+    d.line([(406, 62), (406, 126), (70, 126)], "muted", dashed=True)
+    d.arrow(70, 126, 70, 114, "muted")
+    d.text(238, 140, "and all of them again, for the next token", "muted", size=13)
     return d.show(
         "Two rows. Each has a memory that holds all weights, three thick arrows called bandwidth, "
         "in bytes a second, and a processor with its peak. In the first row, where the model "
