@@ -94,7 +94,7 @@ def reading():
         for i in range(tokens):
             across, down = divmod(i, 3) if tokens > 1 else (0, 1)
             d.box(390 + 38 * across, y + 2 + 28 * down, 32, 24, "", "token", fill=0.35)
-    d.line([(406, 62), (406, 126), (70, 126)], "muted", dashed=True)
+    d.line([(406, 88), (406, 126), (70, 126)], "muted", dashed=True)
     d.arrow(70, 126, 70, 114, "muted")
     d.text(238, 140, "and all of them again, for the next token", "muted", size=13)
     return d.show(
