@@ -1,4 +1,4 @@
-"""Chapter 15's drawings: a GPT's parts with their counts, what a step keeps, checkpoints."""
+"""Chapter 15's drawings: a GPT's parts with their counts, what a step keeps, one reading."""
 
 from scratchformer_course.kit.canvas import Drawing
 
@@ -75,33 +75,32 @@ def step_memory(weights: int, activations: int):
     )
 
 
-def checkpoints(n_blocks: int, now: int):
-    """What is kept: by the plain loop, with a checkpoint for each block, and on the way back."""
-    d, step = Drawing(478, 322), 114
+def reading():
+    """One reading of the weights writes one token, or reads a whole prompt: two rows."""
+    d = Drawing(470, 276)
     rows = (
-        (40, "plain loop: every activation is kept", n_blocks),
-        (146, "checkpoints: only what enters a block is kept", 0),
-        (252, f"the way back, at block {now}: it is computed again", now),
+        (28, "it writes: one reading of all weights, one token", 1),
+        (184, "it reads: one reading, every token of the prompt", 6),
     )
-    for top, title, kept in rows:
-        d.text(4, top - 22, title, bold=True, size=14, anchor="start")
-        for i in range(n_blocks):
-            left = 4 + step * i
-            is_done = top > 200 and i + 1 > now
-            d.box(left, top + 8, 22, 30, "x", "muted" if is_done else "stream", 0.3, is_done)
-            held = i < kept if kept == n_blocks else i + 1 == kept
-            colour = "key" if held and kept < n_blocks else "stream" if held else "muted"
-            d.arrow(left + 24, top + 23, left + 36, top + 23, "muted")
-            shade = 0.35 if held else 0.0
-            style = {"fill": shade, "dashed": not held, "size": 13}
-            words = "done" if is_done else f"block {i + 1}"
-            d.box(left + 38, top, 68, 46, words, colour, **style)
-    ends = n_blocks * step
-    d.arrow(ends - 12, 312, 12, 312, "key")
+    for y, title, tokens in rows:
+        d.text(4, y - 14, title, bold=True, anchor="start")
+        d.box(4, y, 132, 84, "memory\n\nall weights", "stream", fill=0.25)
+        for i in range(3):
+            d.arrow(140, y + 22 + 20 * i, 246, y + 22 + 20 * i, "stream", width=3)
+        d.text(192, y + 8, "bandwidth", "muted", size=13)
+        d.text(192, y + 78, "bytes a second", "muted", size=13)
+        d.box(250, y, 110, 84, "processor\n\npeak", "value", fill=0.2)
+        d.arrow(364, y + 42, 384, y + 42, "token")
+        for i in range(tokens):
+            across, down = divmod(i, 3) if tokens > 1 else (0, 1)
+            d.box(390 + 38 * across, y + 2 + 28 * down, 32, 24, "", "token", fill=0.35)
+    d.line([(406, 88), (406, 126), (70, 126)], "muted", dashed=True)
+    d.arrow(70, 126, 70, 114, "muted")
+    d.text(238, 140, "and all of them again, for the next token", "muted", size=13)
     return d.show(
-        f"Three rows of {n_blocks} blocks, each block behind its input x. Plain loop: all inputs "
-        "and the insides of all blocks are filled, which means kept. With checkpoints: only the "
-        "inputs are filled, the blocks are empty. On the way back, from right to left: the last "
-        f"block is done and dropped, block {now} is filled again because it is computed a second "
-        "time from its input, and the blocks before it are still empty, with their inputs kept."
+        "Two rows. Each has a memory that holds all weights, three thick arrows called bandwidth, "
+        "in bytes a second, and a processor with its peak. In the first row, where the model "
+        "writes, one token comes out of it, and a dashed arrow leads back to the memory: and "
+        "again, for the next token. In the second, where it reads a prompt, six tokens share one "
+        "reading of the weights."
     )

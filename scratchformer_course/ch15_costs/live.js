@@ -5,7 +5,7 @@ course.define("ch15_costs", () => {
   const { el, percent, sliderOver, choice, note, table, press, title, grouped } = course.live;
   const sum = (parts) => course.live.sum(Object.values(parts));
   const PRECISIONS = { float32: false, "mixed precision": true };
-  const OPTIMIZERS = { AdamW: 2, "SGD, momentum": 1, SGD: 0 }; // numbers kept for each parameter
+  const OPTIMISERS = { AdamW: 2, "SGD, momentum": 1, SGD: 0 }; // numbers kept for each parameter
   const COLOURS = {
     "token table": "token",
     "position table": "position",
@@ -18,7 +18,7 @@ course.define("ch15_costs", () => {
     weights: "stream",
     "copies in 16 bits": "position",
     gradients: "key",
-    optimizer: "query",
+    optimiser: "query",
     activations: "value",
     "three tables of logits": "token",
   };
@@ -47,7 +47,7 @@ course.define("ch15_costs", () => {
   }
 
   // Bytes at the worst moment of a step, in the backward pass of the loss. In mixed precision each
-  // matrix gets a copy in 16 bits; weights, gradients, the optimizer, the stream and the loss stay
+  // matrix gets a copy in 16 bits; weights, gradients, the optimiser, the stream and the loss stay
   // in float32
   function memory(size, batch, { mixed = false, means = 2 } = {}) {
     const { vocab_size: V, context_length: T, d_model: C, n_layers: L } = size;
@@ -56,7 +56,7 @@ course.define("ch15_costs", () => {
       weights: 4 * n,
       ...(mixed && { "copies in 16 bits": 2 * (12 * L * C * C + V * C) }),
       gradients: 4 * n,
-      optimizer: 4 * means * n,
+      optimiser: 4 * means * n,
       activations: batch * T * C * (mixed ? 36 * L + 6 : 64 * L + 8),
       "three tables of logits": 4 * batch * T * 3 * V,
     };
@@ -146,12 +146,12 @@ course.define("ch15_costs", () => {
     const models = presets.map((preset) => preset.name);
     const model = choice("Model", models, choosePreset);
     const precision = choice("Numbers", Object.keys(PRECISIONS), () => draw());
-    const optimizer = choice("Optimizer", Object.keys(OPTIMIZERS), () => draw());
+    const optimiser = choice("Optimiser", Object.keys(OPTIMISERS), () => draw());
     const chosen = () => ({
       mixed: Object.values(PRECISIONS)[precision.at()],
-      means: Object.values(OPTIMIZERS)[optimizer.at()],
+      means: Object.values(OPTIMISERS)[optimiser.at()],
     });
-    const choices = Object.entries({ Model: model, Numbers: precision, Optimizer: optimizer }).map(
+    const choices = Object.entries({ Model: model, Numbers: precision, Optimiser: optimiser }).map(
       ([name, { buttons }]) => {
         const group = el("div.sx-choices", { role: "group", "aria-label": name }, buttons);
         return el("div.sx-choice", el("span", name), group);

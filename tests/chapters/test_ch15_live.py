@@ -65,7 +65,7 @@ def test_the_batch_that_fits_is_the_largest_by_the_rule_of_the_chapter():
     for (most, size), (fits, held) in zip(cases, in_node(body, cases=cases), strict=True):
         V, T, C, L = (size[name] for name in SIZES)
         n = sum(scaling.count_parameters(GPTConfig(**size, n_heads=1)).values())
-        assert held["weights"] + held["gradients"] + held["optimizer"] == 16 * n
+        assert held["weights"] + held["gradients"] + held["optimiser"] == 16 * n
         text = T * 4 * ((16 * L + 2) * C + 3 * V)
         assert held["activations"] + held["three tables of logits"] == 3 * text
         assert fits == max(0, (most - 16 * n) // text)
@@ -93,7 +93,7 @@ def test_what_a_step_holds_for_the_model_is_what_pytorch_holds_to_the_byte(means
     assert held["weights"] == in_bytes(model.parameters())
     assert held["gradients"] == in_bytes(p.grad for p in model.parameters())
     state = [t for s in optimizer.state.values() for t in s.values() if torch.is_tensor(t)]
-    assert held["optimizer"] == in_bytes(t for t in state if t.numel() > 1)
+    assert held["optimiser"] == in_bytes(t for t in state if t.numel() > 1)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_the_worst_moment_of_a_step_is_what_pytorch_holds(mixed, sizes):
     body = "return F.memory(input.size, input.B, { mixed: input.mixed })"
     held = in_node(body, size=size, B=B, mixed=mixed)
     assert ("copies in 16 bits" in held) is mixed
-    beside = held["weights"] + held["gradients"] + held["optimizer"]
+    beside = held["weights"] + held["gradients"] + held["optimiser"]
     expected = sum(held.values()) - beside
     if L * 16 * C < V:  # else the worst moment comes later, among the blocks
         assert most_at_once(step, own=model.parameters()) == pytest.approx(expected, rel=0.03)

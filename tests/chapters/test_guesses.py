@@ -61,14 +61,6 @@ def best_rule(_figure):
     return "no clear winner" if max(apart) <= 3 else ""
 
 
-def square_length(text):
-    """Where 4 T² C and 24 T C² are equal, by the formulas of the figure's code."""
-    wide = int(re.search(r'"GPT-2, (\d+) wide"', text)[1])
-    assert "4 * lengths**2 * wide, 2 * lengths * matrices" in text
-    assert f"{wide}, 12 * {wide}**2" in text
-    return f"{2 * 12 * wide**2 // (4 * wide):,}"
-
-
 def bytes_left(text):
     left = re.search(r"bytes; ([\d,]+) are left", text)[1]
     return f"{int(left.replace(',', '')) / 1e6:.0f}"
@@ -95,9 +87,7 @@ NUMBERS = {
     "13/padding-moves": ("cell-22", found(r"no mask +(\d) of 5")),
     "13/first-loss": ("cell-31", found(r"loss ([\d.]+)")),
     "14/table-right": ("cell-10", found(r"seen +(\d+) of 300 right")),
-    "15/square-length": ("costs-29", square_length),
-    "15/qwen-days": ("roof-33", found(r"operations, (\d+) days")),
-    "15/one-reader": ("roof-43", found(r"^ +1 texts: +([\d,]+)")),
+    "15/one-reader": ("roof-43", found(r"^(\d+) tokens a second")),
     "16/highest-floor": ("law-21", lambda text: f"{max(numbers(text)):.2f}"),
     "16/large-runs": ("law-large", lambda t: all_of(re.findall(r"measured ([\d.]+),", t))),
     "16/best-size": ("law-37", found(r"best size: ([\d,]+)")),
@@ -182,10 +172,10 @@ CHOICES = r"""
     \A(.*with a teacher: (89|9\d)% of words, (\d+)\s+without a teacher: 8\d% of words, \3\n?){3}\Z
 14/beam-right cell-78: about as many
     greedy 71, by beam 7\d\s.*greedy 99, by beam 10\d\s.*greedy 92, by beam 10[01]
-15/mixed-share roof-65: between half and all
-    bytes, (5[6-9]|[6-8]\d|9[0-4])%
-15/plain-memory costs-62: between 3 and 4 times as much
-    ^T = +512:.*plain +17\..*\n.*plain +6[01]\.
+15/qwen-days roof-33: 50 days
+    operations, (4[5-9]|5[0-5]) days$
+15/latency-64 latency: about 3 times as long
+    ^ +1 readers: +5\.\d ms.*\n[\s\S]*^ 64 readers: 1[5-7]\.\d ms
 16/reads-again law-63: the counts
     ^ +62,722 .*0\.0\d +0\.[1-9]
 18/three-transposed cell-07: as large as the largest logit
