@@ -36,7 +36,7 @@ from lab.bert_pretraining import (
     pretrained,
 )
 from scratchformer.attention import padding_mask
-from scratchformer.data.synthetic_pairs import random_sentence
+from scratchformer.data.synthetic_pairs import NOUNS, random_sentence
 from scratchformer.models import BERT
 from scratchformer.shipped import shipped_record
 from scratchformer.training import TrainingConfig, eval_mode, fit, token_loss
@@ -60,6 +60,7 @@ SETTINGS = {"gaps": GAPS, "judges": JUDGES}
 QUICK = {"texts": 1000, "steps": 2, "tested": 8, "seeds": (0,), "labelled": 40}
 QUICK |= {"rates": (1e-3,), "rate seeds": (100,)}
 FILE = FOLDER / "object_first.json"
+ENGLISH = {word for row in NOUNS for word in row[:2]}
 AS_SUBJECT, AS_OBJECT = ("der", "dieser", "jeder"), ("den", "diesen", "jeden", "einen")
 
 
@@ -92,7 +93,8 @@ def turned(pairs, share, seed):
 
 def tests(n, seed=9):
     """n pairs of the split "seen" that allow the object first."""
-    rng, found = random.Random(seed), []
+    rng = random.Random(seed)
+    found: list[tuple[list[str], list[str]]] = []
     while len(found) < n:
         a, b = (text.split() for text in random_sentence(rng, "seen"))
         if allows_it(b):
@@ -102,9 +104,7 @@ def tests(n, seed=9):
 
 def subject_found(data, model, pairs) -> float:
     """The share of English texts whose subject, hidden, is the likeliest word."""
-    names = [{"the", "a", "an", "this", "these", "every"}, {"small", "old", "big", "young"}]
-    small = names[0] | names[1] | {"loud", "clever", "rich", "poor"}
-    places = [1 + next(i for i, word in enumerate(a) if word not in small) for a, _ in pairs]
+    places = [1 + next(i for i, word in enumerate(a) if word in ENGLISH) for a, _ in pairs]
     ids, segments = data.rows(pairs)
     row, place = torch.arange(len(ids)), torch.tensor(places)
     answers = ids[row, place]
