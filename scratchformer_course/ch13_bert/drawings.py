@@ -1,4 +1,4 @@
-"""Chapter 13's drawings: a gap read from both sides, an input, three masks, what is kept."""
+"""Chapter 13's drawings: a gap, an input, what is kept, three orders of words."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from scratchformer_course.kit.canvas import Drawing
 
 
 def _row(d, x, y, words, colours, width, height=28):
-    """Boxes with words, one behind the other; the middle of each."""
+    """Boxes with words in a row; the middle of each."""
     middles = []
     for i, (word, colour) in enumerate(zip(words, colours, strict=True)):
         left = x + i * width
@@ -21,7 +21,7 @@ def gap(first: Sequence[str], second: Sequence[str], place: int):
     shown = ["?" if i == place else word for i, word in enumerate(first)]
     colours = ["key" if i == place else "token" for i in range(len(first))]
     width = 300 / len(first)
-    for top, name in ((34, "GPT reads what stands to the left"), (150, "BERT reads everything")):
+    for top, name in ((34, "GPT reads what is on the left"), (150, "BERT reads everything")):
         d.text(2, top - 18, name, bold=True, size=15, anchor="start")
         middles = _row(d, 0, top + 38, shown, colours, width)
         for i, x in enumerate(middles):
@@ -38,7 +38,7 @@ def gap(first: Sequence[str], second: Sequence[str], place: int):
         f"Twice the text {' '.join(shown)}, where the question mark is a gap. Above, for a GPT, "
         f"arrows lead to the gap only from the words before it: {' '.join(first[:place])}. Below, "
         "for a BERT, arrows lead to the gap from the words on both sides of it, and from every "
-        f"word of a second text that stands beside it: {' '.join(second)}."
+        f"word of a second text beside it: {' '.join(second)}."
     )
 
 
@@ -73,34 +73,12 @@ def three_rows(first: Sequence[str], second: Sequence[str]):
     )
 
 
-def masks(tables: Sequence[Sequence[Sequence[float]]], texts: Sequence[Sequence[str]]):
-    """The masks of a BERT, of a GPT, and of a BERT whose row is filled up."""
-    d, cell = Drawing(478, 196), 21
-    names = ("BERT", "GPT", "BERT, padding")
-    for i, (name, table, words) in enumerate(zip(names, tables, texts, strict=True)):
-        left = 42 + 158 * i
-        d.text(left + cell * len(words) / 2, 14, name, bold=True, size=14)
-        d.grid(left, 30, table, cell, "query")
-        for place, word in enumerate(words):
-            at = cell * (place + 0.5)
-            d.text(left - 6, 30 + at, word, "token", anchor="end", size=13)
-            below = 36 + cell * len(words)
-            d.text(left + at, below, word, "token", anchor="end", size=13, turn=-90)
-    return d.show(
-        "Three grids of squares, coloured where the row of a word may look at the column of a "
-        f"word. BERT, for {' '.join(texts[0])}: all squares are coloured. GPT: only those up to "
-        "the word's own place, a staircase. BERT, for the shorter "
-        f"{' '.join(texts[2])}: the columns of the padding are empty in all rows, and all other "
-        "squares are coloured."
-    )
-
-
 def kept(layers: int):
     """Pretraining and the task after it: the stack is kept, the top is new."""
     d = Drawing(478, 268, size=13)
     for left, title, top, colour, below in (
         (0, "1. pretraining", "which word was hidden?", "key", "texts with gaps"),
-        (258, "2. fine-tuning", "same meaning: yes or no?", "query", "a few judged pairs"),
+        (258, "2. fine-tuning", "same meaning: yes or no?", "query", "judged pairs"),
     ):
         d.text(left + 110, 16, title, bold=True, size=15)
         d.box(left + 2, 38, 216, 34, top, colour, fill=0.25)
@@ -114,7 +92,31 @@ def kept(layers: int):
     d.arrow(222, 211, 256, 211, width=2.6)
     return d.show(
         f"Two stacks side by side. Left, pretraining: three embeddings, {layers} blocks, and on "
-        "top a layer that says which word was hidden; below stands: texts with gaps. Right, "
+        "top a layer that says which word was hidden; what comes in is texts with gaps. Right, "
         "fine-tuning: arrows say that embeddings and blocks are kept; on top is a new layer that "
-        "says whether two texts mean the same; below stands: a few judged pairs."
+        "says whether two texts mean the same; what comes in is judged pairs."
+    )
+
+
+def orders():
+    """German in two orders with one meaning, and in the order of the first with another."""
+    rows = (
+        (("der Hund", "sees"), ("jede Katze", "is seen"), "the dog sees every cat"),
+        (("jede Katze", "is seen"), ("der Hund", "sees"), "the dog sees every cat"),
+        (("den Hund", "is seen"), ("jede Katze", "sees"), "every cat sees the dog"),
+    )
+    d = Drawing(478, 228)
+    for i, (first, second, english) in enumerate(rows):
+        y = 4 + 76 * i
+        for x, (words, role) in ((2, first), (176, second)):
+            colour = "query" if role == "sees" else "value"
+            d.box(x, y, 100, 30, words, colour)
+            d.text(x + 50, y + 43, role, colour, size=13)
+        d.text(139, y + 15, "sieht")
+        d.text(290, y + 15, english, anchor="start")
+    return d.show(
+        "Three German sentences. Der Hund sieht jede Katze: der Hund sees, jede Katze is seen, so "
+        "the dog sees every cat. Jede Katze sieht der Hund: still der Hund sees and jede Katze is "
+        "seen, and the dog sees every cat. Den Hund sieht jede Katze: den Hund is seen and jede "
+        "Katze sees, so every cat sees the dog."
     )

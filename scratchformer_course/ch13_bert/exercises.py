@@ -180,7 +180,7 @@ def _row(sizes, B, T, seed=6):
 def _expect_encode(model):
     """Raise `Wrong` unless `encode` returns what `transform` and `lm_head` make logits of."""
     ids, segments, mask = _row(SIZES, 2, 5)
-    why = "`encode` must return the vectors behind the last block, (B, T, C)"
+    why = "`encode` must return the vectors after the last block, (B, T, C)"
     try:
         x = model.encode(ids, segments, mask)
         if x is ...:
@@ -274,7 +274,7 @@ class DoesNotTie(RightBERT):
 
 
 def _encodes_one_token(BERT):
-    """The first number of a model without blocks, behind the embeddings of one token."""
+    """The first number of a model without blocks, after the embeddings of one token."""
     model = BERT(vocab_size=1, context_length=1, d_model=4, n_heads=1, n_layers=0).eval()
     nn.init.ones_(model.ln_e.weight)  # the cases have random ones
     nn.init.zeros_(model.ln_e.bias)
@@ -303,7 +303,7 @@ BERT = exercise(
         "A `BERT` of width 4 has no blocks. For a text of one token, the row of `wte` is "
         "[4, 0, 2, −2], the row of `wpe` is [3, 1, −1, −1], and the row of `wse` is [2, 2, 0, −2]. "
         "`ln_e` is as new: it multiplies by 1 and adds 0. What is the first number of `encode`? "
-        "Give one digit behind the point.",
+        "Give one digit after the point.",
         _encodes_one_token,
         digits=1,
     ),
@@ -331,7 +331,7 @@ BERT = exercise(
         ),
         mistake(
             "normalises the words only",
-            "`ln_e` comes behind the sum of all three",
+            "`ln_e` comes after the sum of all three",
             _with(
                 embed=lambda self, ids, segments: (
                     self.ln_e(self.wte(ids)) + self.places(ids) + self.wse(segments)
@@ -344,6 +344,130 @@ BERT = exercise(
             _with(forward=lambda self, *row: self.lm_head(self.encode(*row))),
         ),
         refused("does not tie", "one table embeds words", DoesNotTie),
+    ],
+)
+
+
+def _chances(seed=4, gaps=((0, 2), (0, 5), (0, 6))):
+    """Logits (1, T, V) and ids (1, T) with gaps; the surest token of all is at no gap."""
+    g = torch.Generator().manual_seed(seed)
+    logits = torch.randn(1, 8, 6, generator=g)
+    ids = torch.randint(3, (1, 8), generator=g)
+    for b, t in gaps:
+        ids[b, t] = MASK_ID
+    logits[0, 0, 1] = 9.0
+    logits[0, 5] += 5.0  # large logits, no more certain for that
+    return logits, ids
+
+
+MASK_ID = 5
+
+
+def _probabilities(*gaps, mask_id, shift=0.0):
+    """Logits and ids whose gaps have these probabilities; each between two words."""
+    rows = torch.full((2 * len(gaps) + 1, len(gaps[0])), 1 / len(gaps[0]))
+    rows[1::2] = torch.tensor(gaps)
+    ids = torch.arange(len(rows)).unsqueeze(0) % (len(gaps[0]) - 1) + 1
+    ids[0, 1::2] = mask_id
+    moved = shift * torch.linspace(1, -1, len(rows)).unsqueeze(1)  # changes no probability
+    return (rows.log() + moved).unsqueeze(0), ids, mask_id
+
+
+RIVALS = (  # other measures of sureness choose the first of two gaps
+    ((0.1, 0.5, 0.1, 0.1, 0.1, 0.1), (0.01, 0.02, 0.52, 0.43, 0.01, 0.01)),  # the margin
+    ((0.58, 0.41, 1e-4, 3e-4, 4e-3, 5.6e-3), (0.08, 0.08, 0.08, 0.6, 0.08, 0.08)),  # the entropy
+)
+
+
+def _surest_by(measure):
+    """The place and the token for which this measure of the logits, (T, V), is largest."""
+
+    def answer(logits, ids, mask_id):
+        sure = measure(logits[0])
+        best = sure.max(dim=-1).values.masked_fill(ids[0] != mask_id, -math.inf)
+        place = int(best.argmax())
+        return place, int(sure[place].argmax())
+
+    return answer
+
+
+right_surest_gap = _surest_by(lambda logits: logits.softmax(dim=-1))
+
+
+def surest_gap_by_loop(logits, ids, mask_id):
+    gaps = [t for t, token in enumerate(ids[0].tolist()) if token == mask_id]
+    chances = {t: logits[0, t].softmax(0) for t in gaps}
+    place = max(gaps, key=lambda t: chances[t].max().item())
+    return place, int(chances[place].argmax())
+
+
+def counts_among_the_gaps(logits, ids, mask_id):
+    place, token = right_surest_gap(logits, ids, mask_id)
+    return int((ids[0, :place] == mask_id).sum()), token
+
+
+_THREE_TOKENS = torch.tensor([[[0.0, 1, 0], [2, 1, 0], [0, 0, 8], [1, 4, 0], [9, 8, 7], [1, 1, 2]]])
+
+
+def _with_gaps(draw):
+    T, V = draw.randint(1, 7), draw.randint(2, 6)
+    ids = integers(draw, 3, 1, T)
+    ids[0, draw.randrange(T)] = 1
+    return normal(draw, 1, T, V, scale=3.0), ids, 1
+
+
+surest_gap = exercise(
+    "13.3",
+    "surest_gap(logits (1, T, V), ids (1, T), mask_id) -> (place, token) of the surest gap",
+    cases=(
+        *((*_chances(seed), MASK_ID) for seed in (4, 14, 8)),
+        (*_chances(7, ((0, 3),)), MASK_ID),
+        *(_probabilities(*gaps, mask_id=0) for gaps in RIVALS),
+        _probabilities(*RIVALS[1][::-1], (0.3, 0.3, 0.1, 0.1, 0.1, 0.1), mask_id=9, shift=500.0),
+    ),
+    more=drawn(12, _with_gaps),
+    right=[right_surest_gap, surest_gap_by_loop],
+    hints=[
+        "Which axis holds the vocabulary, and which places must not win, however sure they are?",
+        "`p = logits[0].softmax(dim=-1)` and `sure = p.max(dim=-1).values`. Put -1 where "
+        "`ids[0] != mask_id`, and the place is the `argmax` of ...",
+    ],
+    question=number(
+        "There are three tokens, 0 to 2, and gaps at the places 1, 3, 4 and 5. The logits of the "
+        "places 0 to 5 are [0, 1, 0], [2, 1, 0], [0, 0, 8], [1, 4, 0], [9, 8, 7] and [1, 1, 2]. "
+        "What does `surest_gap` return? Write the place and the token one after the other: place "
+        "5, token 2 would be 52.",
+        lambda f: _in_a_row(f(_THREE_TOKENS, torch.tensor([[1, 9, 2, 9, 9, 9]]), 9)),
+        digits=0,
+    ),
+    mistakes=[
+        mistake(
+            "looks at every place",
+            "The place it names is no gap: only gaps may be filled",
+            lambda logits, ids, mask_id: right_surest_gap(
+                logits, torch.full_like(ids, mask_id), mask_id
+            ),
+        ),
+        mistake(
+            "takes the largest logit",
+            "A large logit is not a large probability: take the softmax first",
+            _surest_by(lambda logits: logits),
+        ),
+        mistake(
+            "softmax over the places",
+            "The softmax runs over the vocabulary, the last axis",
+            _surest_by(lambda logits: logits.softmax(dim=0)),
+        ),
+        mistake(
+            "returns the token first",
+            "Return the place first, then the token",
+            lambda logits, ids, mask_id: right_surest_gap(logits, ids, mask_id)[::-1],
+        ),
+        mistake(
+            "counts places among the gaps",
+            "The place is counted in the row, not among the gaps",
+            counts_among_the_gaps,
+        ),
     ],
 )
 
@@ -374,9 +498,9 @@ def _by_table(english, german):
     for word in english:
         if word != GAP:
             found = [i for i, each in enumerate(left) if word in GERMAN[each]]
-            expect(found, f"No word of the German text is left to stand for `{word}`.")
+            expect(found, f"No word of the German text is left for `{word}`.")
             del left[found[0]]
-    needs = "For the gap the table needs one German word for which no other English word stands"
+    needs = "For the gap the table needs one German word that no other English word translates"
     expect(len(left) == 1, f"{needs}: it finds {len(left)}.")
     said = sorted(GERMAN[left[0]])
     expect(len(said) == 1, f"`{left[0]}` may be {' or '.join(said)}: the table cannot decide.")
@@ -433,7 +557,7 @@ def keeps_the_usual_order():
 
 
 fool_bert = exercise(
-    "13.3",
+    "13.4",
     "fool_bert() -> (an English text with one gap, a German text), where a table of translations "
     "fills the gap rightly and the shipped BERT wrongly",
     judge=judge_fool_bert,
@@ -446,7 +570,7 @@ fool_bert = exercise(
     question=which(
         "keeps the usual order",
         beside=[puts_the_object_first, with_another_article],
-        others=["has no gap", "leaves the German word out", "leaves two German words"],
+        others=["leaves the German word out", "leaves two German words"],
         text="One of these pairs is refused. Which one, and why?",
     ),
     mistakes=[
@@ -474,222 +598,6 @@ fool_bert = exercise(
             "takes another verb",
             "`eats` is no English word of the grammar",
             lambda: ("the _ eats every cat", "jede Katze sieht der Hund"),
-        ),
-    ],
-)
-
-
-def _chances(seed=4, gaps=((0, 2), (0, 5), (0, 6))):
-    """Logits (1, T, V) and ids (1, T) with gaps; the surest token of all stands at no gap."""
-    g = torch.Generator().manual_seed(seed)
-    logits = torch.randn(1, 8, 6, generator=g)
-    ids = torch.randint(3, (1, 8), generator=g)
-    for b, t in gaps:
-        ids[b, t] = MASK_ID
-    logits[0, 0, 1] = 9.0
-    logits[0, 5] += 5.0  # large logits, no more certain for that
-    return logits, ids
-
-
-MASK_ID = 5
-
-
-def _probabilities(*gaps, mask_id, shift=0.0):
-    """Logits and ids whose gaps have these probabilities; a word stands before and behind each."""
-    rows = torch.full((2 * len(gaps) + 1, len(gaps[0])), 1 / len(gaps[0]))
-    rows[1::2] = torch.tensor(gaps)
-    ids = torch.arange(len(rows)).unsqueeze(0) % (len(gaps[0]) - 1) + 1
-    ids[0, 1::2] = mask_id
-    moved = shift * torch.linspace(1, -1, len(rows)).unsqueeze(1)  # changes no probability
-    return (rows.log() + moved).unsqueeze(0), ids, mask_id
-
-
-RIVALS = (  # other measures of sureness choose the first of two gaps
-    ((0.1, 0.5, 0.1, 0.1, 0.1, 0.1), (0.01, 0.02, 0.52, 0.43, 0.01, 0.01)),  # the margin
-    ((0.58, 0.41, 1e-4, 3e-4, 4e-3, 5.6e-3), (0.08, 0.08, 0.08, 0.6, 0.08, 0.08)),  # the entropy
-)
-
-
-def _surest_by(measure):
-    """The place and the token for which this measure of the logits, (T, V), is largest."""
-
-    def answer(logits, ids, mask_id):
-        sure = measure(logits[0])
-        best = sure.max(dim=-1).values.masked_fill(ids[0] != mask_id, -math.inf)
-        place = int(best.argmax())
-        return place, int(sure[place].argmax())
-
-    return answer
-
-
-right_surest_gap = _surest_by(lambda logits: logits.softmax(dim=-1))
-
-
-def surest_gap_by_loop(logits, ids, mask_id):
-    gaps = [t for t, token in enumerate(ids[0].tolist()) if token == mask_id]
-    chances = {t: logits[0, t].softmax(0) for t in gaps}
-    place = max(gaps, key=lambda t: chances[t].max().item())
-    return place, int(chances[place].argmax())
-
-
-def counts_among_the_gaps(logits, ids, mask_id):
-    place, token = right_surest_gap(logits, ids, mask_id)
-    return int((ids[0, :place] == mask_id).sum()), token
-
-
-_THREE_TOKENS = torch.tensor([[[0.0, 1, 0], [2, 1, 0], [0, 0, 8], [1, 4, 0], [9, 8, 7], [1, 1, 2]]])
-
-
-def _with_gaps(draw):
-    T, V = draw.randint(1, 7), draw.randint(2, 6)
-    ids = integers(draw, 3, 1, T)
-    ids[0, draw.randrange(T)] = 1
-    return normal(draw, 1, T, V, scale=3.0), ids, 1
-
-
-surest_gap = exercise(
-    "13.4",
-    "surest_gap(logits (1, T, V), ids (1, T), mask_id) -> (place, token) of the surest gap",
-    cases=(
-        *((*_chances(seed), MASK_ID) for seed in (4, 14, 8)),
-        (*_chances(7, ((0, 3),)), MASK_ID),
-        *(_probabilities(*gaps, mask_id=0) for gaps in RIVALS),
-        _probabilities(*RIVALS[1][::-1], (0.3, 0.3, 0.1, 0.1, 0.1, 0.1), mask_id=9, shift=500.0),
-    ),
-    more=drawn(12, _with_gaps),
-    right=[right_surest_gap, surest_gap_by_loop],
-    hints=[
-        "Which axis holds the vocabulary, and which places must not win, however sure they are?",
-        "`p = logits[0].softmax(dim=-1)` and `sure = p.max(dim=-1).values`. Put -1 where "
-        "`ids[0] != mask_id`, and the place is the `argmax` of ...",
-    ],
-    question=number(
-        "There are three tokens, 0 to 2, and gaps at the places 1, 3, 4 and 5. The logits of the "
-        "places 0 to 5 are [0, 1, 0], [2, 1, 0], [0, 0, 8], [1, 4, 0], [9, 8, 7] and [1, 1, 2]. "
-        "What does `surest_gap` return? Write the place and the token one after the other: place "
-        "5, token 2 would be 52.",
-        lambda f: _in_a_row(f(_THREE_TOKENS, torch.tensor([[1, 9, 2, 9, 9, 9]]), 9)),
-        digits=0,
-    ),
-    mistakes=[
-        mistake(
-            "looks at every place",
-            "The place it names is no gap: only gaps may be filled",
-            lambda logits, ids, mask_id: right_surest_gap(
-                logits, torch.full_like(ids, mask_id), mask_id
-            ),
-        ),
-        mistake(
-            "takes the largest logit",
-            "A large logit is not a large probability: take the softmax first",
-            _surest_by(lambda logits: logits),
-        ),
-        mistake(
-            "softmax over the places",
-            "The softmax runs over the vocabulary, the last axis",
-            _surest_by(lambda logits: logits.softmax(dim=0)),
-        ),
-        mistake(
-            "returns the token first",
-            "Return the place first, then the token",
-            lambda logits, ids, mask_id: right_surest_gap(logits, ids, mask_id)[::-1],
-        ),
-        mistake(
-            "counts places among the gaps",
-            "The place is counted in the row, not among the gaps",
-            counts_among_the_gaps,
-        ),
-    ],
-)
-
-
-def _dropped(*sizes, seed=3):
-    """Numbers, and as many chances."""
-    g = torch.Generator().manual_seed(seed)
-    return torch.randn(sizes, generator=g) + 3, torch.rand(sizes, generator=g)
-
-
-def right_dropout(x, p, chance, is_training):
-    if not is_training:
-        return x
-    return torch.where(chance < p, 0.0, x / (1 - p))
-
-
-def dropout_by_product(x, p, chance, is_training):
-    return x * (chance >= p) / (1 - p) if is_training else 1.0 * x
-
-
-def _scaled(factor):
-    """Dropout by which the numbers that stay are multiplied by this, given p."""
-    return lambda x, p, chance, is_training: (
-        torch.where(chance < p, 0.0, factor(p) * x) if is_training else x
-    )
-
-
-_WIDE, _CHANCES = _dropped(40, 5)
-_DEEP, _DEEP_CHANCES = _dropped(2, 3, 4, seed=5)
-_FOUR = torch.tensor([[4.0, 8.0, 12.0, 20.0]]), 0.2, torch.tensor([[0.5, 0.1, 0.9, 0.3]]), True
-
-
-def _dropping(draw):
-    x = normal(draw, *[3, 2, 4][: draw.randint(1, 3)])
-    chance = normal(draw, *x.shape).sigmoid()
-    return x, draw.choice([0.0, 0.2, 0.5, 0.9]), chance, draw.random() < 0.8
-
-
-dropout = exercise(
-    "13.5",
-    "dropout(x, p, chance: the shape of x, is_training) -> x, of which a share p is 0 in training",
-    cases=(
-        (_WIDE, 0.3, _CHANCES, True),
-        (_WIDE, 0.3, _CHANCES, False),
-        (_DEEP, 0.75, _DEEP_CHANCES, True),
-        (torch.zeros(2, 6), 0.5, _dropped(2, 6)[1], True),
-        (torch.tensor([[1.0, 2.0]]), 0.5, torch.tensor([[0.5, 0.25]]), True),  # on the limit
-        (_WIDE[:3], 0.0, torch.zeros(3, 5), True),  # nothing is dropped
-    ),
-    slopes=["x"],
-    more=drawn(10, _dropping),
-    right=[right_dropout, dropout_by_product],
-    hints=[
-        "Which numbers stay, and by how much do they have to grow, so that the sum stays the same "
-        "on average?",
-        "In training, `torch.where(chance < p, 0.0, ...)`, where the numbers that stay are divided "
-        "by the share that stays. In use, return `x`.",
-    ],
-    question=number(
-        "`x` is [[4, 8, 12, 20]], `chance` is [[0.5, 0.1, 0.9, 0.3]], and `p` is 0.2. What do the "
-        "four numbers of `dropout` in training add up to?",
-        lambda f: f(*_FOUR).sum(),
-        digits=1,
-    ),
-    mistakes=[
-        mistake(
-            "does not scale",
-            "The numbers that stay are as they were: divide them by 1 - p, or the mean shrinks",
-            _scaled(lambda p: 1),
-        ),
-        mistake(
-            "divides by p",
-            "The numbers that stay were divided by p: a share of 1 - p stays",
-            _scaled(lambda p: 1 / max(p, 1e-3)),
-        ),
-        mistake(
-            "multiplies by 1 - p",
-            "The numbers that stay were made smaller: divide by 1 - p",
-            _scaled(lambda p: 1 - p),
-        ),
-        mistake(
-            "keeps what should go",
-            "These are the wrong ones: a number goes where its chance is below p",
-            lambda x, p, chance, is_training: (
-                torch.where(chance < p, x / (1 - p), 0.0) if is_training else x
-            ),
-        ),
-        mistake(
-            "drops in use as well",
-            "Outside training nothing may go: return `x` as it is",
-            lambda x, p, chance, is_training: right_dropout(x, p, chance, True),
         ),
     ],
 )

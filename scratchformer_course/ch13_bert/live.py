@@ -93,5 +93,6 @@ def _still(model: BERT, words: Sequence[str], texts: Sequence[str]) -> str:
     both = " / ".join(f"<em>{escape(text.replace(GAP, '▢'))}</em>" for text in texts)
     return (
         "<p>This figure is live where JavaScript runs: there you type both texts, and a gap "
-        f"wherever you like. Here is what the model holds likeliest at the gap of {both}:</p>"
+        "wherever you like. These are the words the model finds likeliest at the gap of "
+        f"{both}:</p>"
     ) + plain_table(("word", "probability"), rows)

@@ -84,8 +84,6 @@ NUMBERS = {
     "11/thousand-steps": ("cell-62", found(r"bfloat16 .* times up: ([\d.]+)")),
     "12/the-tail": ("cell-19", lambda text: " | ".join(re.findall(r"(\d+)%", text))),
     "12/best-rule": ("cell-45", best_rule),
-    "13/padding-moves": ("cell-22", found(r"no mask +(\d) of 5")),
-    "13/first-loss": ("cell-31", found(r"loss ([\d.]+)")),
     "14/table-right": ("cell-10", found(r"seen +(\d+) of 300 right")),
     "15/one-reader": ("roof-43", found(r"^(\d+) tokens a second")),
     "16/highest-floor": ("law-21", lambda text: f"{max(numbers(text)):.2f}"),
@@ -161,9 +159,11 @@ CHOICES = r"""
 12/turned-keys cell-68c: others
     position t: .*True\n.*position 0: .*False
 13/gpt-language cell-42: German
-    ^GPT +[1-4]\d to [1-4].*\n[\s\S]*^GPT +(9\d|100)% +(9\d|100)%$
+    ^GPT +[12]\d–[12]\d% +(9\d|100)%$
 13/fresh-judge cell-56: about 50 %
     ^fresh .*unseen (4[5-9]|5[0-5])%
+13/object-first turned: almost none
+    ^object first: +\d of 200$
 14/unseen-right cell-57: nearly as many as of “seen”
     \A(seed \d: seen 300|seed \d: seen 2\d\d|, unseen (300|29\d|28\d|27\d)|\s)*\Z
 14/one-vector neck-1: most
