@@ -1,4 +1,4 @@
-"""Chapter 12's drawings: the loop that writes, the cache and its end, heads that share keys."""
+"""Chapter 12's drawings: the loop that writes, the cache, heads that share keys."""
 
 from collections.abc import Sequence
 
@@ -56,70 +56,6 @@ def recomputed(letters: str):
         f"of two, and so on: a dark staircase of {every} squares. With a cache, on the right, each "
         f"step computes the newest position only: {n} dark squares on the diagonal. The pale "
         "squares to their left are kept from the steps before."
-    )
-
-
-def one_step(letters: str):
-    """One step of a head with a cache: the new query meets the keys that were kept."""
-    d = Drawing(470, 236)
-    n = len(letters)
-    lefts = [104 + 70 * i for i in range(n)]
-    d.box(94, 40, 70 * (n - 1) + 4, 88, "", "muted", fill=0.06, dashed=True)
-    d.text(84, 62, "values", "value", anchor="end")
-    d.text(84, 106, "keys", "key", anchor="end")
-    for i, (letter, x) in enumerate(zip(letters, lefts, strict=True)):
-        new = i == n - 1
-        d.text(x + 28, 22, letter, "token", mono=True, bold=new, size=17)
-        d.box(x, 48, 56, 28, f"v{i}", "value", fill=0.5 if new else 0.14, bold=new)
-        d.box(x, 92, 56, 28, f"k{i}", "key", fill=0.5 if new else 0.14, bold=new)
-    x = lefts[-1] + 28
-    d.box(x - 28, 182, 56, 28, f"q{n - 1}", "query", fill=0.5, bold=True)
-    for left in lefts:
-        d.arrow(x, 180, left + 28, 123, "query", width=1.4)
-    middle = 94 + 35 * (n - 1)
-    d.text(middle - 40, 176, "kept in the cache", "muted")
-    d.text(x, 226, "computed now", size=13)
-    return d.show(
-        f"The tokens {', '.join(letters)} in a row, with a value and a key below each. Those of "
-        "the old tokens are pale and lie in a dashed box, kept in the cache. The newest token has "
-        "a key, a value and a query of its own, dark, computed now. Arrows lead from its query to "
-        "all keys, the old and the new one."
-    )
-
-
-def moved_window(letters: str, new: str):
-    """A full context, and the next one: the oldest token leaves, and every place has changed."""
-    d = Drawing(470, 262)
-    n = len(letters)
-    middles = [142 + 62 * i for i in range(n)]
-    for top, shown, name, fill in (
-        (0, letters, "k", 0.14),
-        (150, letters[1:] + new, "new", 0.5),
-    ):
-        for y, word, colour in (
-            (14, "place", "position"),
-            (41, "token", "token"),
-            (77, "key", "key"),
-        ):
-            d.text(98, top + y, word, colour, anchor="end")
-        for i, (letter, x) in enumerate(zip(shown, middles, strict=True)):
-            comes = top > 0 and i == n - 1
-            d.text(x, top + 14, i, "position", bold=True)
-            d.box(x - 17, top + 26, 34, 30, letter, "token", fill=0.3, mono=True, dashed=comes)
-            word = name if top else f"k{i}"
-            d.box(x - 22, top + 64, 44, 26, word, "key", fill=fill, dashed=not top)
-    for i, x in enumerate(middles[1:]):
-        d.arrow(x, 94, middles[i], 152, "token", width=1.4)
-    d.arrow(middles[0], 94, middles[0] - 48, 124, "token", width=1.4, dashed=True)
-    d.text(86, 130, f"{letters[0]} leaves", "muted", anchor="end")
-    d.arrow(middles[-1] + 52, 191, middles[-1] + 20, 191, "token", width=1.4)
-    d.text(middles[-1] + 46, 168, f"{new} comes", "muted")
-    d.text(middles[n // 2], 254, "no kept key fits: all are computed anew", size=13)
-    return d.show(
-        f"Above, a full context: the tokens {', '.join(letters)} on the places 0 to {n - 1}, each "
-        f"with a pale key that was kept. Below, one token later: {letters[0]} has left, {new} has "
-        "come, and an arrow leads from every other token to a place one further to the left. "
-        "There each of them has another place, so all keys in the lower row are dark and new."
     )
 
 

@@ -1,20 +1,14 @@
 """The exercises of chapter 12, generation."""
 
-import functools
 import math
-import re
-import string
-from collections import Counter
-from typing import Any
 
 import torch
 from torch.nn import functional as F
 
-from scratchformer.data import Playhouse
 from scratchformer_course.kit.checks.cases import drawn, normal
 from scratchformer_course.kit.checks.compare import same
 from scratchformer_course.kit.checks.engine import exercise, mistake, refused
-from scratchformer_course.kit.checks.question import number, which
+from scratchformer_course.kit.checks.question import number
 from scratchformer_course.kit.checks.verdict import expect
 
 
@@ -32,80 +26,13 @@ def _random(*shape, seed=12):
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 
 
-_ROWS = torch.tensor([[0.05, 0.4, 0.1, 0.3, 0.15], [0.7, 0.02, 0.06, 0.04, 0.18]])
 _MANY = (3 * _random(4, 9)).softmax(dim=-1)
 _TURNED = _random(12, 3).double().softmax(dim=0).T  # another memory layout
-
-
-def right_top_k(p, k):
-    return _rescaled(p.where(p >= p.topk(k, dim=-1).values[:, -1:], 0))
-
-
-def top_k_by_loop(p, k):
-    kept = torch.zeros_like(p)
-    for row in range(len(p)):
-        for i in sorted(range(p.shape[1]), key=lambda i: -p[row, i])[:k]:
-            kept[row, i] = p[row, i]
-    return _rescaled(kept)
 
 
 def _chances(draw):
     p = (2 * normal(draw, draw.randint(1, 4), draw.randint(1, 9))).softmax(dim=-1)
     return p, draw.randint(1, p.shape[1])
-
-
-top_k = exercise(
-    "12.1",
-    "top_k(p: (B, V), k) -> (B, V), the k likeliest tokens of each row, rescaled, and zeros",
-    cases=(
-        (_ROWS, 2),
-        (_ROWS, 4),
-        (_ROWS[:1], 1),
-        (_ROWS, 5),
-        (_MANY, 3),
-        (_TURNED, 7),
-        (torch.tensor([[0.0, 1.0], [0.6, 0.4]]), 1),
-    ),
-    praise="`top_k` is right: k tokens of each row, and each row sums to 1.",
-    more=drawn(10, _chances),
-    right=[right_top_k, top_k_by_loop],
-    hints=[
-        "Which is the smallest number of a row that stays?",
-        "`p.topk(k, dim=-1).values[:, -1:]` holds it for each row. Put 0 where p is below it, and"
-        " make each row sum to 1.",
-    ],
-    question=number(
-        "`p` is [[0.04, 0.72, 0.06, 0.18]]. What is `top_k(p, 2)[0, 1]`? Two digits.",
-        lambda f: f(torch.tensor([[0.04, 0.72, 0.06, 0.18]]), 2)[0, 1],
-    ),
-    mistakes=[
-        mistake(
-            "does not rescale",
-            "The right tokens are kept, but a row does not sum to 1: rescale it",
-            lambda p, k: p * (right_top_k(p, k) > 0),
-        ),
-        mistake(
-            "one token too many",
-            "One token too many is kept: exactly k of each row",
-            lambda p, k: _likeliest(p, k + 1),
-        ),
-        mistake(
-            "one threshold for all rows",
-            "The rows share one threshold: each row has its own k likeliest tokens",
-            lambda p, k: _rescaled(p.where(p >= p[0].topk(k).values[-1], 0)),
-        ),
-        mistake(
-            "returns those kept alone",
-            "Return one number for each token, 0 for those left out",
-            lambda p, k: _rescaled(p.topk(k, dim=-1).values),
-        ),
-        mistake(
-            "softmax of those kept",
-            "No softmax here: divide by the sum",
-            lambda p, k: p.where(right_top_k(p, k) > 0, -math.inf).softmax(dim=-1),
-        ),
-    ],
-)
 
 
 def right_nucleus(p, top_p):
@@ -138,7 +65,7 @@ def judge_nucleus(call):
 
 
 nucleus = exercise(
-    "12.2",
+    "12.1",
     "nucleus(p: (B, V), top_p) -> (B, V), the fewest likeliest that reach top_p, rescaled",
     cases=(
         (torch.tensor([[0.05, 0.4, 0.1, 0.3, 0.15], [0.94, 0.01, 0.02, 0.01, 0.02]]), 0.6),
@@ -197,150 +124,6 @@ nucleus = exercise(
 )
 
 
-PLAIN, OTHERS = 10, range(3, 6)  # the rule to beat is top-k with this k; the seeds of the check
-
-
-@functools.cache
-def _small_writer():
-    """A writer that knows the embedded text's words, and slips in one letter of fifty.
-
-    Its states are the beginnings of words: the logits of each, (S, V), the state that each letter
-    leads to, and the letters.
-    """
-    words = Counter(re.findall("[a-z]+ ", Playhouse().text(30_000).lower()))
-    letters = " " + string.ascii_lowercase
-    begins = ["", "?", *sorted({word[:n] for word in words for n in range(1, len(word))})]
-    state = {begin: i for i, begin in enumerate(begins)}  # "?" is lost until the next space
-    p = torch.full((len(begins), len(letters)), 1e-9)
-    leads = torch.full(p.shape, state["?"])
-    leads[:, 0] = state[""]
-    for word, count in words.items():
-        for n, letter in enumerate(word):
-            p[state[word[:n]], letters.index(letter)] += count
-            leads[state[word[:n]], letters.index(letter)] = state.get(word[: n + 1], state[""])
-    p[state["?"]] = 1.0
-    p = 0.98 * p / p.sum(dim=1, keepdim=True) + 0.02 / len(letters)
-    return p.log(), leads, letters, {word[:-1] for word in words}
-
-
-def _score_of_a_small_writer(rule, seeds):
-    """What the page's `score` does, without a corpus: shares of different and of right words."""
-    logits, leads, letters, known = _small_writer()
-    shares = []
-    for seed in seeds:
-        g = torch.Generator().manual_seed(seed)
-        state, text = torch.zeros(96, dtype=torch.long), [""] * 96
-        for _ in range(63):
-            new = torch.multinomial(rule(logits[state]), 1, generator=g).squeeze(1)
-            state = leads[state, new]
-            text = [old + letters[i] for old, i in zip(text, new.tolist(), strict=True)]
-        words = [word for line in text for word in line.split()[:-1]][:600]
-        right = sum(word in known for word in words)
-        shares.append((len(set(words)) / max(1, len(words)), right / max(1, len(words))))
-    return shares
-
-
-def _percent(shares):
-    return [100 * share for share in torch.as_tensor(shares).double().mean(dim=0).tolist()]
-
-
-@functools.cache
-def _top_k_scores(score):
-    """The different and the correct words of the plain top-k, in percent."""
-    return _percent(score(lambda logits: right_top_k(logits.softmax(dim=-1), PLAIN), OTHERS))
-
-
-PAGE: dict[str, Any] = {}  # the page's score; empty where there is none
-
-
-def score_by(score):
-    """From now on `own_rule` is scored by the page's writer: score(rule, seeds) -> shares."""
-    PAGE.update(score=score)
-    _top_k_scores(score)  # not in a check's own time
-
-
-def _probabilities(call, logits):
-    p = call(logits).like(torch.ones(2, 2))
-    shape = f"From logits of shape {tuple(logits.shape)} came a shape {tuple(p.shape)}"
-    expect(p.shape == logits.shape, f"{shape}: give each token its probability.")
-    expect(p.isfinite().all(), "A probability is NaN or infinite: does a row keep no token?")
-    expect(p.min() >= 0, "A probability is negative: are these logits?")
-    expect((p.sum(dim=-1) - 1).abs().max() < 1e-3, "A row does not sum to 1: rescale each row.")
-    return p
-
-
-def judge_own_rule(call):
-    sure = torch.full((2, 65), -9.0).scatter(1, torch.tensor([[3], [7]]), 9.0)
-    for logits in (sure, 3 * _random(5, 65)):
-        _probabilities(call, logits)
-    score = PAGE.get("score", _score_of_a_small_writer)
-    k_different, k_correct = _top_k_scores(score)
-    found = score(lambda logits: _probabilities(call, logits), OTHERS)
-    different, correct = _percent(found)
-    scores = (
-        f"With other seeds {correct:.1f}% of your words are correct and {different:.1f}% are "
-        f"different. Top-k with k = {PLAIN} has {k_correct:.1f}% and {k_different:.1f}%"
-    )
-    more = f"Too few are different.\n{scores}: yours may lose one point there."
-    expect(different >= k_different - 1, more)
-    expect(correct >= k_correct + 1, f"Too few are correct.\n{scores}: gain at least one point.")
-    return f"{scores}."
-
-
-def min_p(logits):
-    p = logits.softmax(dim=-1)
-    kept = p.where(p >= 0.03 * p.amax(1, keepdim=True), 0)
-    return kept / kept.sum(dim=-1, keepdim=True)
-
-
-def cooled(logits):
-    return (logits / 0.8).softmax(dim=-1)
-
-
-own_rule = exercise(
-    "12.3",
-    "own_rule(logits: (B, V)) -> (B, V), the probabilities to draw with: more correct words than "
-    "top-k with k = 10, and as many different ones",
-    judge=judge_own_rule,
-    right=[min_p, cooled],
-    hints=[
-        "Top-k keeps ten characters everywhere. Which rule keeps fewer where the model is sure, "
-        "and more where it is not?",
-        "Start with `by_min_p(0.1)(logits)`, a threshold that is too careful, and lower it step by "
-        "step. Two rules can follow each other: divide the logits first, then cut.",
-    ],
-    question=which(
-        "is too careful",
-        beside=[cooled, min_p],
-        others=["draws from everything", "returns logits", "does not rescale"],
-        text="One of these rules is refused. Which one, and why?",
-    ),
-    mistakes=[
-        refused(
-            "is too careful",
-            "Too few are different",
-            lambda logits: (logits / 0.3).softmax(dim=-1),
-        ),
-        refused(
-            "draws from everything",
-            "Too few are correct",
-            lambda logits: logits.softmax(dim=-1),
-        ),
-        refused("returns logits", "are these logits?", lambda logits: logits),
-        refused(
-            "does not rescale",
-            "does not sum to 1",
-            lambda logits: logits.softmax(dim=-1).where(logits > logits.mean(), 0),
-        ),
-        refused(
-            "keeps nothing where the model is unsure",
-            "does a row keep no token?",
-            lambda logits: _rescaled(F.threshold(logits.softmax(dim=-1), 0.5, 0.0)),
-        ),
-    ],
-)
-
-
 def _step(S, D=4, size=1.0):
     """Random q, k, v of a new token and a cache of S tokens, all D wide."""
     g = torch.Generator().manual_seed(S)
@@ -373,7 +156,7 @@ def _output_after_two(cached_step):
 
 
 cached_step = exercise(
-    "12.4",
+    "12.2",
     "cached_step(q, k, v: each (1, D), keys, values: (S, D)) -> (output (1, D), keys, values)",
     cases=(
         *(_step(3), _step(1), _step(0)),
@@ -452,7 +235,7 @@ def _output_of_head_1(grouped_step):
 
 
 grouped_step = exercise(
-    "12.5",
+    "12.3",
     "grouped_step(q: (H, 1, D), keys: (G, S, D), values: (G, S, D)) -> (H, 1, D). H query heads "
     "share G heads of keys and values; neighbouring heads read the same ones.",
     cases=(

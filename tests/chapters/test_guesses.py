@@ -49,18 +49,6 @@ def steps_of(text):
     return int(re.sub(r"\D", "", text))
 
 
-def best_rule(_figure):
-    """The curves of the figure are read off in the table of the next cell."""
-    notebook = next(path for path in NOTEBOOKS if path.name.startswith("12"))
-    cell = next(c for c in nbformat.read(notebook, as_version=4).cells if c.id == "cell-47")
-    curves = re.findall(
-        r"^(?:temperature|top-[kp]|min-p) +(\d+)% +(\d+)% +(\d+)%", text_of(cell), re.M
-    )
-    assert len(curves) == 4
-    apart = [max(map(int, at)) - min(map(int, at)) for at in zip(*curves, strict=True)]
-    return "no clear winner" if max(apart) <= 3 else ""
-
-
 def bytes_left(text):
     left = re.search(r"bytes; ([\d,]+) are left", text)[1]
     return f"{int(left.replace(',', '')) / 1e6:.0f}"
@@ -82,8 +70,6 @@ NUMBERS = {
     "10/all-five": ("train-6", lambda text: max(re.findall(r"[\d,]+ steps", text), key=steps_of)),
     "11/mean-of-means": ("cell-46", found(r"mean of the means: +([\d.]+)")),
     "11/thousand-steps": ("cell-62", found(r"bfloat16 .* times up: ([\d.]+)")),
-    "12/the-tail": ("cell-19", lambda text: " | ".join(re.findall(r"(\d+)%", text))),
-    "12/best-rule": ("cell-45", best_rule),
     "14/table-right": ("cell-10", found(r"seen +(\d+) of 300 right")),
     "15/one-reader": ("roof-43", found(r"^(\d+) tokens a second")),
     "16/highest-floor": ("law-21", lambda text: f"{max(numbers(text)):.2f}"),
@@ -152,12 +138,10 @@ CHOICES = r"""
     ^steep +\d+(:.*)\nsteep +\d+\1$
 11/batch-and-rate batch-2: 1
     ^ 4 .*best rate (\S+),.*\n.*\n64 .*best rate \1,
-12/more-probable cell-15: its own circles
-    ^greedy +(-0\S+ ?){3}\nShakespeare +(-[1-9]\S+ ?){3}$
-12/what-changes cell-55: nothing
+12/what-changes cell-55: none of them
     \A(.*: True\s*)+\Z
-12/turned-keys cell-68c: others
-    position t: .*True\n.*position 0: .*False
+12/once-more real-4: over a hundred times as probable
+    ^copy 2: 0\.001\d\n(.*\n)+copy 9: 0\.[45]
 13/gpt-language cell-42: German
     ^GPT +[12]\d–[12]\d% +(9\d|100)%$
 13/fresh-judge cell-56: about 50 %
