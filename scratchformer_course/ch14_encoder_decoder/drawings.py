@@ -184,11 +184,11 @@ def reads(columns: Sequence[str], panels: Sequence[tuple]):
             d.line(way, "query", width=3)
         for dot in way:
             d.circle(*dot, 4, "query", fill=1)
-        told.append(
-            ", ".join(f"{row} {columns[first + s]}" for row, s in zip(rows, most, strict=True))
-        )
+        for row, shares in zip(rows, weights, strict=True):
+            places = [s for s, w in enumerate(shares, first) if w > 0.99 * max(shares)]
+            told.append(f"{row} {' and '.join(columns[s] for s in places)}")
         y += cell * len(rows) + 8
     return d.show(
         "A map with a row for each German word and a column for each English one, dark where the "
-        "row reads the column. Each German word and what it reads most: " + "; and ".join(told)
+        "row reads the column. Each German word and what it reads most: " + ", ".join(told)
     )
