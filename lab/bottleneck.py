@@ -39,13 +39,12 @@ LENGTHS = {  # steps of the runs that are scored
 }
 SEEDS, TUNING_SEED = range(3), 9
 TESTED = 1500  # sentences of each test; a third as many choose the rate
-SENTENCES = (
-    "the dog sees the king",
+SENTENCES = (  # no "we know that": the chapter asks what it does to the map
+    "the small dog can see the cat",
+    "the king sees the small dog",
     "today the poor child loves a woman",
     "the old teacher must find these birds",
     "here the goose can seek every dog",
-    "we know that the girl praises the horse",
-    "we know that the small dog can see the old cat",
 )
 SETTINGS = {
     name: {"batch": BATCH, "warmup": WARMUP, "rates": RATES, "tested": TESTED}

@@ -1,4 +1,4 @@
-"""Chapter 14's drawings: both stacks, three masks, cross-attention, the decoder block, a beam."""
+"""Chapter 14's drawings: both stacks, three masks, cross-attention, the decoder block, maps."""
 
 from collections.abc import Sequence
 
@@ -117,7 +117,7 @@ def block():
     d.text(371, 78, "each place alone", "muted", size=13)
     return d.show(
         "A thick line, the target's stream x of shape (T, C), runs from left to right. Three "
-        "sublayers stand above it: masked self-attention, which reads the past of the target; "
+        "sublayers are above it: masked self-attention, which reads the past of the target; "
         "cross-attention; and the feed-forward network, which works on each place alone. Each "
         "reads from the line and comes back to a plus sign on it, and a norm follows each plus. "
         "Only cross-attention has a second input: keys and values come down from the memory of "
@@ -162,34 +162,33 @@ def across(T: int, S: int):
     )
 
 
-def beam(tree: dict[str, tuple[float, dict[str, float]]], kept: int):
-    """A tree of two words: the greedy way, and the beginnings that a beam keeps."""
-    d = Drawing(478, 262)
-    ends = {(a, b): p * q for a, (p, after) in tree.items() for b, q in after.items()}
-    best = sorted(ends, key=lambda end: -ends[end])[:kept]
-    greedy = max(tree, key=lambda a: tree[a][0])
-    for x, name in ((34, "start"), (166, "first word"), (304, "second word"), (424, "product")):
-        d.text(x, 14, name, "muted", size=13)
-    d.box(14, 128, 40, 30, "⊢", "muted", size=15)
-    for i, (a, (p, after)) in enumerate(tree.items()):
-        y = 88 + 110 * i
-        colour = "key" if a == greedy else "query"
-        d.arrow(56, 143, 142, y, colour, width=2.6)
-        d.text(92, 143 + (y - 143) * 0.5 - (16 if i == 0 else -16), p, colour, size=14)
-        d.box(144, y - 16, 44, 32, a, colour, fill=0.25, bold=True, size=15)
-        for j, (b, q) in enumerate(after.items()):
-            below = y - 32 + 56 * j
-            stays = (a, b) in best
-            edge = colour if stays else "muted"
-            d.arrow(190, y, 280, below, edge, width=2.6 if stays else 1.4, dashed=not stays)
-            d.text(230, y + (below - y) * 0.5 - (14 if j == 0 else -15), q, edge, size=14)
-            d.box(282, below - 15, 44, 30, b, edge, dashed=not stays, size=15)
-            d.text(424, below, f"{ends[a, b]:.2f}", edge, size=15, bold=stays)
-    endings = ", ".join(f"{' '.join(end)} with {ends[end]:.2f}" for end in best)
-    ways = "; ".join(f"{' '.join(end)} {p:.2f}" for end, p in ends.items())
+def reads(columns: Sequence[str], panels: Sequence[tuple]):
+    """Maps above one another over the same columns: which words each row reads.
+
+    A panel is (rows, weights) or (rows, weights, first, traced): its weights begin at the column
+    `first`, and from the row `traced` on a line joins the largest of each row.
+    """
+    cell, left, top = 27, 74, 60
+    height = sum(top + cell * len(rows) + 8 for rows, *_ in panels)
+    d = Drawing(left + cell * len(columns) + 8, height)
+    y, told = 0, []
+    for rows, weights, *more in panels:
+        first, traced = more or (0, len(rows))
+        x, y = left + cell * first, y + top
+        d.texts(x + cell / 2, y - 6, columns[first:], right=cell, turn=-90, anchor="start")
+        d.texts(left - 8, y + cell / 2, rows, down=cell, colour="token", anchor="end")
+        d.grid(x, y, weights, cell, "key")
+        most = [row.index(max(row)) for row in weights]
+        way = [(x + cell * (s + 0.5), y + cell * (t + 0.5)) for t, s in enumerate(most)][traced:]
+        if way:
+            d.line(way, "query", width=3)
+        for dot in way:
+            d.circle(*dot, 4, "query", fill=1)
+        for row, shares in zip(rows, weights, strict=True):
+            places = [s for s, w in enumerate(shares, first) if w > 0.99 * max(shares)]
+            told.append(f"{row} {' and '.join(columns[s] for s in places)}")
+        y += cell * len(rows) + 8
     return d.show(
-        f"A tree of sentences of two words. From the start an arrow leads to each first word, and "
-        f"from there to two second words, with a probability on each arrow. The products: {ways}. "
-        f"Greedy decoding takes {greedy} first, because it is the likeliest, and so never sees the "
-        f"best sentence. A beam of {kept} keeps both first words and ends with the best, {endings}."
+        "A map with a row for each German word and a column for each English one, dark where the "
+        "row reads the column. Each German word and what it reads most: " + ", ".join(told)
     )

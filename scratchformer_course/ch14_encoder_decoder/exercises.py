@@ -1,9 +1,6 @@
 """The exercises of chapter 14, the encoder-decoder."""
 
-import functools
 import math
-from operator import itemgetter
-from typing import Any
 
 import torch
 from torch import nn
@@ -13,15 +10,14 @@ from torch.nn.utils.rnn import pad_sequence
 from scratchformer.attention import MultiHeadAttention
 from scratchformer.blocks import FeedForward
 from scratchformer_course.kit.checks.cases import drawn
-from scratchformer_course.kit.checks.engine import exercise, mistake, refused
-from scratchformer_course.kit.checks.question import number, which
-from scratchformer_course.kit.checks.verdict import expect
+from scratchformer_course.kit.checks.engine import exercise, mistake
+from scratchformer_course.kit.checks.question import number
 
 IGNORED = -100  # the label that `F.cross_entropy` leaves out
 
 
 def _padded(rows, value):
-    """Lists of ids as one (B, T) tensor, padded behind the ids."""
+    """Lists of ids as one (B, T) tensor, padded after the ids."""
     return pad_sequence([torch.tensor(row) for row in rows], True, value)
 
 
@@ -70,7 +66,7 @@ shift_right = exercise(
     more=drawn(12, _ragged),
     right=[right_shift_right, shift_by_lists],
     hints=[
-        "Which token stands in front of the inputs, and which behind the labels?",
+        "Which token comes before the inputs, and which after the labels?",
         "Pad `[begin_id, *row]` with `pad_id`, and `[*row, ...]` with -100.",
     ],
     question=number(
@@ -318,7 +314,7 @@ DecoderBlock = exercise(
     praise="`DecoderBlock` is right: three sublayers, each added and then normalised.",
     right=[RightDecoderBlock, FunctionalNorm],
     hints=[
-        "Three sublayers: what does each of them read, and where does its norm stand?",
+        "Three sublayers: what does each of them read, and where does its norm go?",
         "The first line is `x = self.ln_1(x + self.attn(x, mask=mask))`. The second has the same "
         "form, with `self.cross_attn(x, ..., ...)`.",
     ],
@@ -374,298 +370,5 @@ DecoderBlock = exercise(
                 ),
             ),
         ),
-    ],
-)
-
-
-def _attend(x, memory, mask=None):
-    """One head whose weights are far from 0 and 1, so that every change is felt."""
-    return F.scaled_dot_product_attention(x, memory, memory, attn_mask=mask, scale=0.2)
-
-
-def _normed(x):
-    return F.layer_norm(x, x.shape[-1:], eps=1e-12)  # what is added or multiplied is gone
-
-
-def _one_text(x, b):
-    """1 for the text b of a batch and 0 for the others, (B, 1, 1)."""
-    return (torch.arange(len(x)) == b).view(-1, 1, 1)
-
-
-def _opened(*pairs):
-    """The causal mask of 5 places, and these pairs open too."""
-    mask = _PLACES.tril()
-    for i, j in pairs:
-        mask[i, j] = True
-    return mask
-
-
-def _reads_channel(x, memory, c):
-    one = torch.arange(x.shape[-1]) == c
-    return _attend(x, x * one, _PLACES.tril()) + _attend(x, memory * one)
-
-
-_PLACES = torch.ones(5, 5, dtype=torch.bool)
-_ALONE = torch.eye(5, dtype=torch.bool)
-_LAST = torch.tensor([False, False, False, True])  # one place of the memory
-_BLOCKS = (
-    lambda x, memory: x + _attend(x, x, _PLACES.tril()) + _attend(x, memory),  # sound
-    lambda x, memory: x + _attend(x, x, _PLACES.tril()),
-    lambda x, memory: x + _attend(x, x) + _attend(x, memory),
-    lambda x, memory: x + _attend(x, memory),
-    lambda x, memory: x + _attend(x, x, _opened((1, 3))) + _attend(x, memory, _LAST),
-    lambda x, memory: x + _attend(x, x, _ALONE.roll(1, 1)),  # place i sees i + 1, 4 sees 0
-    lambda x, memory: x + _attend(x, x, _PLACES.triu()) + _attend(x, memory),
-    lambda x, memory: x + _attend(x, x, _ALONE | _ALONE.roll(2, 0).tril()),  # i sees i - 2
-    lambda x, memory: 3 * x,
-    # before a norm, what is added to all channels changes nothing, nor does a factor
-    lambda x, memory: x + _attend(_normed(x), _normed(x)) + _attend(_normed(x), _normed(memory)),
-    # behind a norm, the sum over the channels is always the same
-    lambda x, memory: _normed(x + _attend(x, x, _PLACES.triu())),
-    lambda x, memory: x + _one_text(x, -1 % len(x)) * (_attend(x, x) + _attend(x, memory)),
-    lambda x, memory: x + _one_text(x, 0) * _attend(x, memory[:, :1]),
-    lambda x, memory: x + _attend(x, x.abs(), _PLACES.tril()) + _attend(x, memory.abs()),
-    lambda x, memory: x + 0.03 * _attend(x, x, _opened((0, 4))),
-    lambda x, memory: x + 0.001 * (_attend(x, x, _PLACES.tril()) + _attend(x, memory)),
-    # each of these reads one channel
-    *(lambda x, memory, c=c: x + _reads_channel(x, memory, c) for c in range(4)),
-    # the future is added and taken away again: nothing but its rounding is left
-    lambda x, memory: x.sum(dim=1, keepdim=True) - x.flip(1).cumsum(dim=1).flip(1),
-)
-_SIZED = (  # blocks for any numbers of texts, places and channels
-    (lambda x, memory: x.cumsum(dim=1) + _attend(x, memory), (1, 2, 3), (1, 7, 3)),
-    (lambda x, memory: x.flip(1).cumsum(dim=1).flip(1), (3, 7, 2), (3, 1, 2)),
-)
-
-
-def _other(old):
-    """Other random numbers in place of the old ones."""
-    return _random(8, *old.shape)
-
-
-def _far(a, b):
-    """(T,) bool: at which places two outputs differ."""
-    return ((a - b).abs() > 1e-5).any(dim=2).any(dim=0)
-
-
-def _moves(block, x, memory):
-    """(T, T) bool: in row t, which outputs move when place t of x is another one."""
-    rows, before = [], block(x, memory)
-    for t in range(x.shape[1]):
-        changed = x.clone()
-        changed[:, t] = _other(x[:, t])
-        rows.append(_far(block(changed, memory), before))
-    return torch.stack(rows)
-
-
-def _source(block, x, memory):
-    return bool(_far(block(x, _other(memory)), block(x, memory)).any())
-
-
-def right_depends_on(block, x, memory):
-    moves = _moves(block, x, memory)
-    return bool(moves.triu(1).any()), bool(moves.tril(-1).any()), _source(block, x, memory)
-
-
-def depends_on_by_gradient(block, x, memory):
-    x, memory = x.clone().requires_grad_(), memory.clone().requires_grad_()
-    out = block(x, memory).sin()
-    slopes = [
-        torch.autograd.grad(out[:, t].sum(), (x, memory), retain_graph=True, materialize_grads=True)
-        for t in range(x.shape[1])
-    ]
-    table = torch.stack([slope.abs().sum(dim=(0, 2)) for slope, _ in slopes])  # (T, T)
-    source = any((slope.abs() > 1e-7).any() for _, slope in slopes)
-    return bool(table.tril(-1).any()), bool((table.triu(1) > 1e-7).any()), bool(source)
-
-
-def counts_a_places_own_input(block, x, memory):
-    moves = _moves(block, x, memory)
-    return bool(moves.triu().any()), bool(moves.tril().any()), _source(block, x, memory)
-
-
-def changes_one_place_of_memory(block, x, memory):
-    def see_one(x, other):
-        return block(x, torch.cat([other[:, :1], memory[:, 1:]], dim=1))
-
-    return right_depends_on(see_one, x, memory)
-
-
-def _adds_two(x, memory):
-    added = torch.zeros_like(x)
-    added[:, -1] = x[:, -3] + memory[:, -1]
-    return x + added
-
-
-def _sees_one_way(by):
-    """Place 0 sees the last place, which can only raise it, or only lower it; and its inputs."""
-
-    def block(x, memory):
-        out = 2 * x
-        out[-1, 0, 1] = out[-1, 0, 1] + by * (x[-1, -1] - 9).abs().sum()
-        return out
-
-    return block, torch.full((2, 5, 4), 8.9), torch.zeros(2, 3, 4)
-
-
-def _memory_in_one_place(x, memory):
-    return torch.cat((x[:, :1], x[:, 1:2] - memory.mean(dim=1, keepdim=True), x[:, 2:]), dim=1)
-
-
-depends_on = exercise(
-    "14.4",
-    "depends_on(block, x: (B, T, C), memory: (B, S, C)) -> three bools: past, future, source. "
-    "Whether an output depends on an earlier place of x, on a later one, on the memory.",
-    cases=(
-        *((block, _random(10, 2, 5, 4), _random(11, 2, 4, 4)) for block in _BLOCKS),
-        *(
-            (block, _random(10, *of_x), _random(11, *of_memory))
-            for block, of_x, of_memory in _SIZED
-        ),
-    ),
-    more=(
-        *map(_sees_one_way, (0.1, -0.1)),
-        (_memory_in_one_place, torch.zeros(2, 5, 4), torch.zeros(2, 3, 4)),
-        (lambda x, memory: x.cumsum(dim=1), torch.zeros(2, 5, 4), torch.zeros(2, 3, 4)),
-        (lambda x, memory: x - x.cumsum(dim=1), *_random(3, 2, 2, 3, 4)),
-    ),
-    praise=f"`depends_on` is right about {len(_BLOCKS + _SIZED)} blocks, sound and faulty ones.",
-    right=[right_depends_on, depends_on_by_gradient],
-    hints=[
-        "If place t of x becomes another vector, which outputs may move in a block that sees its "
-        "past only?",
-        "For each `t`, clone x, put random numbers at `changed[:, t]` and compare the outputs. A "
-        "move behind t is the past, and a move before t is ...",
-    ],
-    question=number(
-        "A block adds two vectors to its last place: the one two places before it, and the "
-        "memory's last. All else stays as it is. What does `depends_on` return? Write 1 for True "
-        "and 0 for False, one after the other: (True, False, False) would be 100.",
-        lambda f: _in_a_row(map(int, f(_adds_two, _random(0, 1, 5, 2), _random(1, 1, 3, 2)))),
-        digits=0,
-    ),
-    mistakes=[
-        mistake(
-            "swaps past and future",
-            "Past and future are swapped: an output that moves with an earlier place depends on "
-            "its past",
-            lambda *case: tuple(right_depends_on(*case)[i] for i in (1, 0, 2)),
-        ),
-        mistake(
-            "counts a place's own input",
-            "An output may depend on its own place: that is neither past nor future",
-            counts_a_places_own_input,
-        ),
-        mistake(
-            "changes the first place only",
-            "A dependence is missed: try every place of x",
-            lambda *case: (bool(_moves(*case)[0, 1:].any()), False, _source(*case)),
-        ),
-        mistake(
-            "changes the first place of the memory only",
-            "A dependence on the memory is missed: change all of it",
-            changes_one_place_of_memory,
-        ),
-        mistake(
-            "compares exactly",
-            "What moves here is rounding, less than 1e-5: an output that depends on its input "
-            "moves by more",
-            lambda block, *case: right_depends_on(lambda *both: 1e9 * block(*both), *case),
-        ),
-    ],
-)
-
-
-BETTER = 10  # sentences of 150 that a rule must gain on the best beginner alone
-WRITERS = 3
-
-
-def _score_of_small_writers(rule, half):
-    """How many of 150 lines a rule gets right that reads three unsure writers.
-
-    Each of the six words of a line has the best logit, but each writer adds noise of its own, and
-    the third one's logits are larger throughout.
-    """
-    g = torch.Generator().manual_seed(half)
-    words = torch.randint(12, (150, 6), generator=g)
-    right = torch.ones(150, dtype=torch.bool)
-    for t in range(6):
-        noise = torch.randn(WRITERS, 150, 12, generator=g)
-        logits = noise + 2.7 * F.one_hot(words[:, t], 12) + 9.0 * torch.eye(3)[2].view(3, 1, 1)
-        right &= rule(logits).argmax(dim=1) == words[:, t]
-    return int(right.sum())
-
-
-@functools.cache
-def _best_alone(score):
-    return max(score(itemgetter(writer), 1) for writer in range(WRITERS))
-
-
-PAGE: dict[str, Any] = {}  # the page's score; empty where there is none
-
-
-def score_by(score):
-    """From now on `own_rule` is scored by the page's beginners: score(rule, half) -> right."""
-    PAGE.update(score=score)
-    _best_alone(score)  # not in a check's own time
-
-
-def _scores(call, logits):
-    scores = call(logits).like(torch.ones(2, 2))
-    shapes = f"From logits of shape {tuple(logits.shape)} came a shape {tuple(scores.shape)}"
-    expect(scores.shape == logits.shape[1:], f"{shapes}: give each word one score, (B, V).")
-    expect(not scores.isnan().any(), "A score is NaN: is a logarithm taken of a negative number?")
-    return scores
-
-
-def judge_own_rule(call):
-    for case in (_random(3, WRITERS, 2, 5), 40 * _random(4, WRITERS, 3, 9)):
-        _scores(call, case)
-    score = PAGE.get("score", _score_of_small_writers)
-    best = _best_alone(score)
-    found = score(lambda logits: _scores(call, logits), 1)
-    result = f"Of 150 other sentences {found} are right. The best beginner alone gets {best}"
-    expect(found >= best + BETTER, f"{result}: gain {BETTER} on it.")
-    return f"{result}."
-
-
-def mean_probability(logits):
-    return logits.softmax(dim=-1).mean(dim=0)
-
-
-def adds_log_probabilities(logits):
-    return logits.log_softmax(dim=-1).sum(dim=0)
-
-
-own_rule = exercise(
-    "14.5",
-    "own_rule(logits: (3, B, V), of three beginners) -> (B, V), scores of which the largest names "
-    "the next word: 10 more of 150 sentences right than the best beginner alone",
-    judge=judge_own_rule,
-    right=[mean_probability, adds_log_probabilities],
-    hints=[
-        "The three began with different weights, so they are wrong in different places. What does "
-        "the word have in common that all of them would write?",
-        "Turn each beginner's logits into probabilities, `logits.softmax(dim=-1)`, and join the "
-        "three numbers of each word.",
-    ],
-    question=which(
-        "takes the largest logit",
-        beside=[mean_probability, adds_log_probabilities],
-        others=["returns words", "takes the logarithm of logits"],
-        text="One of these rules is refused. Which one, and why?",
-    ),
-    mistakes=[
-        refused(
-            "takes the largest logit",
-            "gain 10 on it",
-            lambda logits: logits.amax(dim=0),
-        ),
-        refused(
-            "returns words",
-            "give each word one score",
-            lambda logits: logits.mean(dim=0).argmax(dim=-1, keepdim=True).float(),
-        ),
-        refused("takes the logarithm of logits", "NaN", lambda logits: logits.log().sum(dim=0)),
     ],
 )

@@ -44,7 +44,8 @@ course.define("ch14_encoder_decoder", () => {
 
     function choose() {
       const words = translations[choice.value].german.split(" ").length + 1;
-      step = slider("Step", { min: 1, max: words, value: 1 }, draw);
+      // all words are written; only the end is still to come
+      step = slider("Step", { min: 1, max: words, value: words - 1 }, draw);
       control.replaceChildren(step.element);
       draw();
     }

@@ -12,8 +12,8 @@ END = "⊣"
 def translation_steps(translations: Sequence[Mapping[str, Any]], start: int = 0) -> LiveFigure:
     """A slider through translations: each has `english`, `german`, and `weights`.
 
-    Row t of the weights says how much word t of the German text, or the end behind it, reads of
-    each English word and of the end behind them. `start` is the translation shown first. Raises
+    Row t of the weights says how much word t of the German text, or the end after it, reads of
+    each English word and of the end after them. `start` is the translation shown first. Raises
     ValueError for a table of another size, and for rows that do not sum to 1.
     """
     for each in translations:
@@ -46,7 +46,7 @@ def _still(translations: Sequence[Mapping[str, Any]]) -> str:
         rows += f"<tr><th scope='row'>{escape(each['english'])}</th><td>{words}</td></tr>"
     return (
         "<p>This figure is live where JavaScript runs: there you can step through each translation "
-        "word by word. Here each German word stands with the source word that it reads most, and "
+        "word by word. Here each German word comes with the source word that it reads most, and "
         "the share of its attention that this word gets."
         f"</p><table><tbody>{rows}</tbody></table>"
     )

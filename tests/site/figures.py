@@ -214,7 +214,7 @@ STORED = {
     "time_machine": ("11", doing(Steps_of_training=15)),
     # as many gaps as fit, and words that the model does not know
     "fill_gaps": ("13", doing(English="a _ _ must _ _ the tiger", German="_ _ _ Donaudampfschiff")),
-    "translation_steps": ("14", doing(Step=13)),
+    "translation_steps": ("14", doing(Step=3)),
     "costs": ("15", doing("GPT-2 XL")),
     "law": ("16", doing("Train it", "Show all sizes")),
     "changes": ("19", doing("Show the loss", "The first six")),

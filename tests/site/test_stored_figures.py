@@ -200,7 +200,7 @@ def test_the_bars_follow_what_is_typed_and_what_is_pressed(page):
 
 
 @of("translation_steps")
-def test_each_step_adds_a_row_and_another_sentence_starts_at_its_first_word(page):
+def test_each_step_adds_a_row_and_a_sentence_starts_with_all_its_words_written(page):
     settings = stored("14", "translation_steps").settings
     translations = settings["translations"]
 
@@ -218,12 +218,13 @@ def test_each_step_adds_a_row_and_another_sentence_starts_at_its_first_word(page
         assert f"and writes {words[step - 1]}" in status(page)
 
     translation = translations[settings["start"]]
+    check(translation, len(translation["weights"]) - 1)
     for step in (1, len(translation["weights"]), 3):
         fill(page, Step=step)
         check(translation, step)
     last = len(translations) - 1
     page.get_by_label("Sentence", exact=True).select_option(str(last))
-    check(translations[last], 1)
+    check(translations[last], len(translations[last]["weights"]) - 1)
 
 
 @of("costs")
