@@ -16,7 +16,7 @@ from typing import Any
 from unittest.mock import patch
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
 from lab import runs
@@ -47,17 +47,17 @@ SETTINGS: dict[str, Any] = {
 }
 
 
-def _norm(self: nn.Module, x: Tensor) -> Tensor:
+def _norm(self: llama.RMSNorm, x: Tensor) -> Tensor:
     x = x - x.mean(dim=-1, keepdim=True)
     return self.weight * x * torch.rsqrt(x.square().mean(dim=-1, keepdim=True) + self.eps)
 
 
-def _plus_one(self: nn.Module, x: Tensor) -> Tensor:
+def _plus_one(self: llama.RMSNorm, x: Tensor) -> Tensor:
     size = torch.rsqrt(x.square().mean(dim=-1, keepdim=True) + self.eps)
     return (1 + self.weight) * x * size
 
 
-def _gate(self: nn.Module, x: Tensor) -> Tensor:
+def _gate(self: llama.SwiGLU, x: Tensor) -> Tensor:
     return self.down_proj(F.gelu(self.gate_proj(x), approximate="tanh") * self.up_proj(x))
 
 
@@ -103,7 +103,7 @@ def tried(model: Llama, tok: ByteBPE, ids: Tensor, lines: Collection[str], quick
 def _sees(kind: str, window: int) -> Callable[..., Tensor]:
     """`may_attend` of a window, of which the first token, or another, may be one."""
 
-    def may_attend(self: nn.Module, start: int, T: int, K: int, device: Any) -> Tensor:
+    def may_attend(self: Any, start: int, T: int, K: int, device: Any) -> Tensor:
         query = torch.arange(start, start + T)[:, None]
         key = torch.arange(start + T - K, start + T)
         if kind == "all":
