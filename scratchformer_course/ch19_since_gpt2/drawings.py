@@ -67,6 +67,49 @@ def two_blocks():
     )
 
 
+def layouts():
+    """Eight channels twice: neighbours that turn together, and channels half a head apart."""
+    d = Drawing(470, 176)
+    colours = ("token", "query", "key", "value")
+    for name, top, pair_of in (
+        ("chapter 08", 40, lambda c: c // 2),
+        ("SmolLM2's file", 128, lambda c: c % 4),
+    ):
+        d.text(4, top + 15, name, anchor="start", size=14)
+        for c in range(8):
+            x = 126 + 42 * c
+            d.box(x, top, 34, 30, str(c), colours[pair_of(c)], fill=0.3)
+            if (partner := next((o for o in range(c + 1, 8) if pair_of(o) == pair_of(c)), 0)) > c:
+                x2, bend = 126 + 42 * partner + 17, 14 if partner - c == 1 else 26
+                middle = (x + 17 + x2) / 2
+                points = [(x + 17, top - 3), (middle, top - bend), (x2, top - 3)]
+                d.line(points, colours[pair_of(c)], width=1.6)
+    return d.show(
+        "The eight channels of a head, twice, and lines between those that turn together. In "
+        "chapter 08: 0 and 1, 2 and 3, 4 and 5, 6 and 7. In the file of SmolLM2: 0 and 4, 1 and 5, "
+        "2 and 6, 3 and 7."
+    )
+
+
+def keys_of_heads():
+    """Nine query heads over the keys that they were trained with, and over those in wrong order."""
+    d = Drawing(470, 128)
+    colours = {"a": "query", "b": "key", "c": "value"}
+    d.text(4, 14, "query head", "muted", anchor="start", size=13)
+    for head in range(9):
+        d.text(140 + 37 * head, 14, str(head + 1), size=14)
+    for name, top, order in (("trained with", 30, "aaabbbccc"), ("repeat", 82, "abcabcabc")):
+        d.text(4, top + 16, name, anchor="start", size=14)
+        for head, key in enumerate(order):
+            kept = key == "aaabbbccc"[head]
+            fill = 0.45 if kept else 0.06
+            d.box(124 + 37 * head, top, 32, 32, key, colours[key], fill=fill, bold=kept)
+    return d.show(
+        "Two rows of keys under nine query heads. Trained with: a a a b b b c c c. With repeat: "
+        "a b c a b c a b c. They agree under the heads 1, 5 and 9."
+    )
+
+
 def worths(found: Mapping[str, Difference]):
     """For each change a dot with its interval: what it alone does to the loss."""
     d = Drawing(470, 82 + 34 * len(NAMES), size=13)
