@@ -14,11 +14,9 @@ rates    the loss after 300 steps at rates up to 1, with QK norm and without
 experts  Llama on Playhouse, whose floor is known: its own network; eight experts at as many
          operations a token, with the loss that keeps their work even and without; and one network
          with as many weights as the eight have together. Three seeds
-seconds  the time of a whole training step of each model of `alone` and `company`, by turns
 """
 
 import statistics
-import time
 from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any
@@ -44,7 +42,6 @@ BALANCE = 0.01  # weight of the routers' loss (Fedus et al. 2021)
 HIGH_RATES, HIGH_STEPS = (0.01, 0.03, 0.1, 0.3, 1.0), 300
 KINDS = ("dense", "experts", "without balance", "as many weights")
 PLAYHOUSE_T, PLAYHOUSE_STEPS = 64, 500  # playhouse_floor.py reads windows as long
-ROUNDS, TIMED = 9, 10  # rounds of steps
 SETTINGS: dict[str, Any] = {
     "context_length": T,
     "window": WINDOW,
@@ -58,8 +55,6 @@ SETTINGS: dict[str, Any] = {
     "high_steps": HIGH_STEPS,
     "kinds": KINDS,
     "playhouse": [PLAYHOUSE_T, PLAYHOUSE_STEPS],
-    "rounds": ROUNDS,
-    "timed": TIMED,
 }
 
 
@@ -73,7 +68,7 @@ GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
     "alone": {"none": ()} | {c: (c,) for c in CHANGES},
     "company": company(),
 }
-PARTS = (*GROUPS, "rates", "experts", "seconds")
+PARTS = (*GROUPS, "rates", "experts")
 
 
 def sizes(V: int) -> Sizes:
@@ -252,26 +247,6 @@ def experts_part(found: dict, keep: Callable, quick: bool) -> None:
         print(kind, own, flush=True)
 
 
-def seconds_part(ids: Tensor, V: int, found: dict, quick: bool) -> None:
-    """Milliseconds of a step of each model, one figure a round: processor time of one thread."""
-    jobs: dict[str, Callable[[], float]] = {}
-    for group, models in GROUPS.items():
-        for name, changes in models.items():
-            model = started(V, changes, 0)
-            optimizer, generator = optimizer_of(model), torch.Generator().manual_seed(0)
-
-            def timed(model=model, optimizer=optimizer, generator=generator) -> float:
-                start = time.process_time()
-                for _ in range(TIMED):
-                    step(model, optimizer, *random_batch(ids, BATCH, T, generator))
-                return 1000 * (time.process_time() - start) / TIMED
-
-            jobs[f"{group} {name}"] = timed
-    for name, took in runs.in_turns(jobs, 1 if quick else ROUNDS, warm=2).items():
-        group, change = name.split()
-        found.setdefault(group, {})[change] = [round(ms, 3) for ms in took]
-
-
 def main(arguments: list[str] | None = None) -> dict:
     parser = runs.command_line(__doc__, FILE.name)
     parser.add_argument("--only", choices=PARTS, help="one part")
@@ -285,11 +260,8 @@ def main(arguments: list[str] | None = None) -> dict:
             group_part(part, splits, V, own, kept.keep, options.quick)
         elif part == "rates":
             rates_part(splits, V, own, kept.keep, options.quick)
-        elif part == "experts":
-            experts_part(own, kept.keep, options.quick)
         else:
-            seconds_part(splits["development"][0], V, own, options.quick)
-            kept.keep()
+            experts_part(own, kept.keep, options.quick)
     return kept.found
 
 

@@ -1,10 +1,8 @@
-"""Chapter 19's drawings: the block then and now, what each change is worth, experts' work."""
+"""Chapter 19's drawings: the block then and now, what each change is worth, a token's experts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from IPython.display import HTML
-
-from scratchformer_course.ch19_since_gpt2.worth import Difference, six, step_ratios, worth
+from scratchformer_course.ch19_since_gpt2.worth import Difference
 from scratchformer_course.kit.canvas import Drawing
 
 NAMES = {
@@ -12,21 +10,7 @@ NAMES = {
     "rotary": "rotation",
     "swiglu": "SwiGLU",
     "grouped": "shared keys",
-    "qk_norm": "QK norm",
     "no_bias": "no biases",
-    "window": "a window",
-    "experts": "8 experts",
-}
-
-PREVENTS = {
-    "rmsnorm": "a mean and a bias that nobody misses; time, where it is fused",
-    "rotary": "a table that ends, and places that are learned one by one",
-    "swiglu": "nothing that shows here; it buys a gate for the same weights",
-    "grouped": "a cache that fills the memory",
-    "qk_norm": "scores that grow until training breaks",
-    "no_bias": "weights without a use",
-    "window": "a cache that grows with the text",
-    "experts": "operations: weights that most tokens do not pass through",
 }
 
 
@@ -50,7 +34,7 @@ def _column(d, left, title, parts):
 
 
 def two_blocks():
-    """GPT-2's block beside that of today, with the places that differ numbered."""
+    """GPT-2's block beside SmolLM2's, with the places that differ numbered."""
     d = Drawing(470, 456)
     then = [
         (36, 44, ("tokens", "+ a table of places"), ("", "")),
@@ -65,33 +49,73 @@ def two_blocks():
         (
             130,
             100,
-            ("attention", "q and k turned", "q and k normed", "heads share keys", "a window"),
-            ("", "2", "5", "4", "7"),
+            ("attention", "q and k turned", "heads share keys", "all of the past"),
+            ("", "2", "4", ""),
         ),
         (266, 28, ("RMSNorm",), ("1",)),
-        (302, 76, ("feed-forward", "SwiGLU, 8/3 C wide", "no biases"), ("", "3", "6")),
+        (302, 76, ("feed-forward", "SwiGLU, 8/3 C wide", "no biases"), ("", "3", "5")),
     ]
     _column(d, 24, "GPT-2, 2019", then)
-    _column(d, 262, "since then", now)
+    _column(d, 262, "SmolLM2, 2025", now)
     return d.show(
         "Two blocks side by side, each a stream from top to bottom with a norm, attention, a norm "
         "and a feed-forward network beside it. Left, GPT-2: a table of places is added to the "
         "tokens, the norms are LayerNorms, each head has a key of its own, a token looks at all of "
-        "the past, the network uses GELU, and all layers have biases. Right, since then, with a "
+        "the past, the network uses GELU, and all layers have biases. Right, SmolLM2, with a "
         "number at each change: 1 RMSNorm, 2 rotation instead of the table, 3 SwiGLU, 4 heads that "
-        "share keys, 5 queries and keys are normed, 6 no biases, 7 a window. The stream and the "
-        "two plus signs are the same."
+        "share keys, 5 no biases. The stream and the two plus signs are the same."
     )
 
 
-def worths(found: Mapping[str, Mapping[str, Difference]], order: Sequence[str]):
-    """For each change a dot with its interval, alone and in the company of the others."""
-    d = Drawing(470, 84 + 42 * len(order), size=13)
-    ends = [
-        x.mean + side * x.half for own in found.values() for x in own.values() for side in (-1, 1)
-    ]
-    low, high = min([*ends, -0.05]), max([*ends, 0.05])
-    bottom = 40 + 42 * len(order)
+def layouts():
+    """Eight channels twice: neighbours that turn together, and channels half a head apart."""
+    d = Drawing(470, 176)
+    colours = ("token", "query", "key", "value")
+    for name, top, pair_of in (
+        ("chapter 08", 40, lambda c: c // 2),
+        ("SmolLM2's file", 128, lambda c: c % 4),
+    ):
+        d.text(4, top + 15, name, anchor="start", size=14)
+        for c in range(8):
+            x = 126 + 42 * c
+            d.box(x, top, 34, 30, str(c), colours[pair_of(c)], fill=0.3)
+            if (partner := next((o for o in range(c + 1, 8) if pair_of(o) == pair_of(c)), 0)) > c:
+                x2, bend = 126 + 42 * partner + 17, 14 if partner - c == 1 else 26
+                middle = (x + 17 + x2) / 2
+                points = [(x + 17, top - 3), (middle, top - bend), (x2, top - 3)]
+                d.line(points, colours[pair_of(c)], width=1.6)
+    return d.show(
+        "The eight channels of a head, twice, and lines between those that turn together. In "
+        "chapter 08: 0 and 1, 2 and 3, 4 and 5, 6 and 7. In the file of SmolLM2: 0 and 4, 1 and 5, "
+        "2 and 6, 3 and 7."
+    )
+
+
+def keys_of_heads():
+    """Nine query heads over the keys that they were trained with, and over those in wrong order."""
+    d = Drawing(470, 128)
+    colours = {"a": "query", "b": "key", "c": "value"}
+    d.text(4, 14, "query head", "muted", anchor="start", size=13)
+    for head in range(9):
+        d.text(140 + 37 * head, 14, str(head + 1), size=14)
+    for name, top, order in (("trained with", 30, "aaabbbccc"), ("repeat", 82, "abcabcabc")):
+        d.text(4, top + 16, name, anchor="start", size=14)
+        for head, key in enumerate(order):
+            kept = key == "aaabbbccc"[head]
+            fill = 0.45 if kept else 0.06
+            d.box(124 + 37 * head, top, 32, 32, key, colours[key], fill=fill, bold=kept)
+    return d.show(
+        "Two rows of keys under nine query heads. Trained with: a a a b b b c c c. With repeat: "
+        "a b c a b c a b c. They agree under the heads 1, 5 and 9."
+    )
+
+
+def worths(found: Mapping[str, Difference]):
+    """For each change a dot with its interval: what it alone does to the loss."""
+    d = Drawing(470, 82 + 34 * len(NAMES), size=13)
+    ends = [found[change].mean + side * found[change].half for change in NAMES for side in (-1, 1)]
+    low, high = min([*ends, -0.05]), max([*ends, 0.02])
+    bottom = 34 + 34 * len(NAMES)
 
     def at(nats):
         return 126 + 316 * (nats - low) / (high - low)
@@ -99,71 +123,23 @@ def worths(found: Mapping[str, Mapping[str, Difference]], order: Sequence[str]):
     d.text(at(0) - 8, 12, "better", "value", anchor="end")
     d.text(at(0) + 8, 12, "worse", "key", anchor="start")
     d.line([(at(0), 4), (at(0), bottom)], "ink", width=1.2)
-    step = 0.05 if high - low < 0.3 else 0.1
-    ticks = [step * i if i else 0 for i in range(round(low / step) - 1, round(high / step) + 2)]
-    for tick in ticks:
+    for tick in (-0.06, -0.04, -0.02, 0, 0.02):
         if low <= tick <= high:
             d.line([(at(tick), bottom), (at(tick), bottom + 5)], "muted", width=1.2)
-            d.text(
-                at(tick),
-                bottom + 16,
-                f"{tick:+.2f}".replace("-", "−") if tick else "0",
-                "muted",
-            )
+            told = f"{tick:+.2f}".replace("-", "−") if tick else "0"
+            d.text(at(tick), bottom + 16, told, "muted")
     d.line([(126, bottom), (442, bottom)], "muted", width=1.2)
     dots = []
-    for i, change in enumerate(order):
-        y = 42 + 42 * i
+    for i, change in enumerate(NAMES):
+        y, x = 40 + 34 * i, found[change]
         d.text(4, y, NAMES[change], anchor="start", size=14)
-        for group, offset, colour in (("alone", -8, "query"), ("company", 8, "stream")):
-            if change not in found[group]:
-                continue
-            x = found[group][change]
-            bar = [(at(x.mean - x.half), y + offset), (at(x.mean + x.half), y + offset)]
-            d.line(bar, colour, width=2.2)
-            d.circle(at(x.mean), y + offset, 5, colour, fill=1 if group == "alone" else 0.2)
-            dots.append(f"{NAMES[change]} {group} {x.mean:+.3f} ± {x.half:.3f}")
-    d.text(462, bottom + 36, "nats: alone (filled), with the others (open)", anchor="end")
+        d.line([(at(x.mean - x.half), y), (at(x.mean + x.half), y)], "query", width=2.2)
+        d.circle(at(x.mean), y, 5, "query", fill=1)
+        dots.append(f"{NAMES[change]} {x.mean:+.3f} ± {x.half:.3f}")
+    d.text(462, bottom + 36, "nats a character, against GPT-2", anchor="end")
     return d.show(
-        "A row for each change, with two dots and their intervals: what it does to the loss alone "
-        f"in GPT-2, and together with the other changes. Left of zero is better. {'; '.join(dots)}."
-    )
-
-
-def table(stored: Mapping, held: Mapping[str, str]) -> HTML:
-    """The changes with their losses, times of a step, and cache, and what each is for.
-
-    `held` says for each change, and for "six", what a token takes in the cache.
-    """
-    losses, ratios = worth(stored), step_ratios(stored)
-    together, ratio = six(stored)
-
-    def nats(x: Difference) -> str:
-        return f"{x.mean:+.3f} ±&nbsp;{x.half:.3f}".replace("-", "−")
-
-    head = ("change", "loss, alone", "with the others", "time of a step", "cache, bytes a token")
-    rows = [
-        [
-            f"{i} · {NAMES[change]}",
-            *(nats(losses[group][change]) for group in ("alone", "company")),
-            ", ".join(f"×&nbsp;{ratios[group][change]:.2f}" for group in ("alone", "company")),
-            held[change],
-            PREVENTS[change],
-        ]
-        for i, change in enumerate(PREVENTS, 1)
-    ]
-    rows.append(["1 to 6 together", nats(together), "", f"×&nbsp;{ratio:.2f}", held["six"], ""])
-    columns = "".join(
-        f"<th scope='col'>{name}</th>" for name in (*head, "what it prevents, or buys")
-    )
-    body = "".join(
-        f"<tr><th scope='row'>{row[0]}</th>{''.join(f'<td>{cell}</td>' for cell in row[1:])}</tr>"
-        for row in rows
-    )
-    style = "min-width: 40em; font-size: 0.88em; text-align: left"
-    return HTML(
-        f"<div style='overflow-x: auto' tabindex='0'><table class='table' style='{style}'>"
-        f"<thead><tr>{columns}</tr></thead><tbody>{body}</tbody></table></div>"
+        "A row for each change, with a dot and its interval: what it does to the loss alone. Left "
+        f"of zero is better. {'; '.join(dots)}."
     )
 
 
@@ -193,29 +169,4 @@ def router():
         "A token goes into a router, which gives eight experts the chances .03, .45, .05, .02, "
         ".08, .30, .04 and .03. Only the experts with .45 and .30 work for the token. What they "
         "say is multiplied by 0.6 and 0.4, which are these chances divided by their sum, and added."
-    )
-
-
-def loads(rows: Sequence[tuple[str, Sequence[float]]]):
-    """For each router the shares of its experts, as bars in order of size, and the even share."""
-    n = len(rows[0][1])
-    d = Drawing(470, 26 + 96 * len(rows))
-    unit, width = 62 / max(max(shares) for _, shares in rows), 300 / n
-    for i, (name, shares) in enumerate(rows):
-        bottom = 88 + 96 * i
-        for line, part in enumerate(name.split("\n")):
-            d.text(6, bottom - 44 + 20 * line, part, anchor="start", bold=line == 0)
-        d.line([(150, bottom), (460, bottom)], "muted", width=1.2)
-        for e, share in enumerate(sorted(shares, reverse=True)):
-            height = max(1, unit * share)
-            d.box(156 + width * e, bottom - height, width - 8, height, "", "value", fill=0.45)
-        d.line([(150, bottom - unit / n), (460, bottom - unit / n)], "ink", width=1.4, dashed=True)
-    d.text(305, 14, "share of the work of each expert", "muted", size=13)
-    described = "; ".join(
-        f"{name.splitlines()[0]}: from {max(shares):.0%} down to {min(shares):.0%}"
-        for name, shares in rows
-    )
-    return d.show(
-        f"Bars for the shares of {n} experts, the busiest first, and a dashed line at an even "
-        f"share. {described}."
     )

@@ -47,39 +47,3 @@ def worth(stored: Mapping) -> dict[str, dict[str, Difference]]:
         losses = {name: each["validation"] for name, each in stored.get(group, {}).items()}
         found[group] = {c: difference(*pair) for c, pair in _sides(losses, group).items()}
     return found
-
-
-def step_ratios(stored: Mapping) -> dict[str, dict[str, float]]:
-    """For each change how often as long a step of training takes with it: the median of rounds."""
-    found = {}
-    for group, took in stored.get("seconds", {}).items():
-        found[group] = {
-            change: statistics.median(a / b for a, b in zip(*pair, strict=True))
-            for change, pair in _sides(took, group).items()
-        }
-    return found
-
-
-def six(stored: Mapping) -> tuple[Difference, float]:
-    """What the first six do together: to GPT-2's loss, and to the time of its step."""
-    alone, company = (stored[group]["none"]["validation"] for group in ("alone", "company"))
-    before, after = (stored["seconds"][group]["none"] for group in ("alone", "company"))
-    ratios = (a / b for a, b in zip(after, before, strict=True))
-    return difference(company, alone), statistics.median(ratios)
-
-
-def measured(stored: Mapping) -> list[tuple[list[str], list[float]]]:
-    """Each set of changes that was trained, and its losses by seed."""
-    found = []
-    for group in ("alone", "company"):
-        for name, each in stored.get(group, {}).items():
-            if len(each["validation"]) < 2:
-                continue
-            if group == "alone":
-                changes = [] if name == "none" else [name]
-            elif name in MODERN:
-                changes = [c for c in MODERN if c != name]
-            else:
-                changes = [*MODERN, *([] if name == "none" else [name])]
-            found.append((changes, each["validation"]))
-    return found

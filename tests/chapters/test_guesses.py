@@ -86,7 +86,7 @@ NUMBERS = {
         lambda t: str(len(re.findall(r"(?m)^drawn, seed \d: +equal True$", t))),
     ),
     "19/cache-bytes": ("share-26", found(r": ([\d,]+) bytes a token")),
-    "19/reach": ("window-35", found(r"reached: (\d+)")),
+    "19/right-keys": ("wrong-1", found(r"^(\d+) of 9 heads")),
 }
 # page/question, cell, the choice that is right; below, what the output must show if it is
 CHOICES = r"""
@@ -164,10 +164,8 @@ CHOICES = r"""
     ^lost biases +\S+ +\S+ +0\.000
 18/mask-enough cell-51: still move
     ^with the mask, .* by [1-9]
-19/norm-time norm-15: slower
-    LayerNorm +3\.\d ms\n.*\nRMSNorm, by hand +([5-9]|\d\d)\.
-19/no-balance balance-59: about the same
-    \A(seed.*loss 0\.(49|5[0-5]),.*\s*)+\Z
+19/matters-most worth-49: rotation
+    assert draw.NAMES\[best\] == "rotation"
 20/sixteen-texts inf-11: less than 8 times as long
     ^ +1 +1 +30 .*\n[\s\S]*^ +16 +1 +\d\d +\d
 20/four-bits inf-29: 0.01 to 0.1

@@ -16,8 +16,7 @@ from scratchformer_course.ch14_encoder_decoder.live import translation_steps
 from scratchformer_course.ch15_costs.live import costs
 from scratchformer_course.ch16_scaling.joint import JointLaw
 from scratchformer_course.ch16_scaling.live import law
-from scratchformer_course.ch19_since_gpt2.live import changes
-from scratchformer_course.ch19_since_gpt2.model import Sizes
+from scratchformer_course.ch19_since_gpt2.live import lines
 from scratchformer_course.ch21_answers.live import checker
 from scratchformer_course.ch22_inside.live import silence
 from scratchformer_course.ch23_silent_bugs.live import clinic
@@ -27,8 +26,8 @@ NAN = float("nan")
 EYE = [[1, 0], [0, 1]]
 TOKENS = [*(bytes([b]) for b in range(256)), b"ab"]
 TABLE = sinusoidal(100, 8)
+LINES = load_measurements("real_lines")
 LETTERS = {"features": ["A", "B"], "columns": ["c", "d"], "gives": ["g", "h"]}
-SIZES = Sizes(65, 64, 64, 4, 2)
 
 
 def mixture_of(words="ab", x=EYE, row=(True, True)):
@@ -86,7 +85,8 @@ REFUSED = {
     "expected a name and five positive whole": lambda: costs([("x", 65, 64, 48, 3)]),
     "got 0 tested sizes": lambda: law_of({}),
     "got nan|finite": lambda: law_of({5e11: [(1e4, NAN)]}),
-    "no runs of GPT-2": lambda: changes(SIZES, {}),
+    "0 sets of lines, expected all 16": lambda: lines(LINES | {"combinations": []}),
+    "3 answers, expected 2": lambda: lines(LINES | {"settings": {"questions": "ab"}}),
     "0 checkers, expected 16": lambda: checker({}),
     "255 choices of heads, expected 256": lambda: film_without(1),
     "curves of 0 and": lambda: clinic({"patients": {}, "twins": {}}),

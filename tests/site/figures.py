@@ -161,6 +161,12 @@ def explode(page: Any) -> None:
     fill(page, Look_at_block=12)
 
 
+def gate_and_sky(page: Any) -> None:
+    """The longest answer of those with one other line."""
+    page.get_by_role("switch", name="Gate").click()
+    press(page, "Why is the sky blue?")
+
+
 def small(page: Any, steps: int = 20, context: int = 4, width: int = 5) -> None:
     """Settings of the race that train in a second."""
     open_folds(page, ".live-figure")
@@ -217,7 +223,7 @@ STORED = {
     "translation_steps": ("14", doing(Step=3)),
     "costs": ("15", doing("GPT-2 XL")),
     "law": ("16", doing("Train it", "Show all sizes")),
-    "changes": ("19", doing("Show the loss", "The first six")),
+    "lines": ("19", gate_and_sky),
     "answers": ("21", doing("after reward", Question=7)),
     "checker": ("21", doing("Train on this reward")),
     "silence": ("22", lambda page: page.locator(".sx-song-tiles button").nth(2).click()),

@@ -19,7 +19,6 @@ from scratchformer_course.ch10_bigram_to_gpt.live import TOLD
 from scratchformer_course.ch16_scaling.joint import JointLaw
 from scratchformer_course.ch16_scaling.live import wasted
 from scratchformer_course.ch17_speedrun import drawings
-from scratchformer_course.ch19_since_gpt2.model import MODERN, ChangedGPT, Sizes
 from scratchformer_course.measurements import load_measurements
 from tests.chapters.test_ch09_live import PARTS, by_pytorch
 from tests.page_model.test_bert_in_javascript import gaps
@@ -290,36 +289,28 @@ def test_the_switch_shows_the_tuned_rival_in_place_of_the_untuned(browser):
     page.close()
 
 
-@of("changes")
-def test_switches_change_weights_and_cache_and_losses_are_told_when_they_are_asked_for(page):
-    settings = stored("19", "changes").settings
-    sizes = Sizes(**settings["sizes"])
-    runs = {frozenset(names): losses for names, losses in settings["runs"]}
+@of("lines")
+def test_each_set_of_lines_has_its_own_answers_and_loss(page):
+    settings = stored("19", "lines").settings
+    said = {frozenset(names): (loss, answers) for names, loss, answers in settings["said"]}
+    own, part = said[frozenset()], {name: part for name, part, *_ in settings["parts"]}
 
-    def counted():
-        return numbers(page.locator(".sx-chg-counts").inner_text())
+    def check(on, question):
+        loss, answers = said[frozenset(on)]
+        assert status(page) == answers[question].strip()
+        shown = numbers(page.locator(".sx-lin-loss").inner_text())
+        more = [pytest.approx(loss - own[0], abs=0.011)] if on else []
+        assert shown == [loss, *more]
 
-    weights, _, cache = counted()[:3]
-    assert weights == sum(p.numel() for p in ChangedGPT(sizes).parameters())
-    page.get_by_role("switch", name="Keys and values").click()
-    grouped = sum(p.numel() for p in ChangedGPT(sizes, ["grouped"]).parameters())
-    assert (counted()[0], counted()[2]) == (grouped, cache / 4)
-
-    press(page, "GPT-2")
-    assert not numbers(status(page)), "hidden until it is asked for"
-    press(page, "Show the loss")
-    plain, six = runs[frozenset()], runs[frozenset(MODERN)]
-    assert numbers(status(page))[0] == pytest.approx(fmean(plain), abs=0.0006)
-    assert page.locator(".sx-chg-run").count() == len(runs)
-    press(page, "The first six")
-    mean, seeds = numbers(status(page))[:2]
-    assert (mean, seeds) == (pytest.approx(fmean(six), abs=0.0006), len(six))
-    press(page, "GPT-2")
-    page.get_by_role("switch", name="Positions").click()
-    page.get_by_role("switch", name="Norms").click()
-    assert not numbers(status(page)), "a model that was not trained"
-    press(page, "Hide the loss")
-    assert page.locator(".sx-chg-scale").count() == 0
+    check([], 0)
+    page.get_by_role("switch", name=part["base"]).click()
+    check(["base"], 0)
+    press(page, settings["questions"][2])
+    check(["base"], 2)
+    page.get_by_role("switch", name=part["norm"]).click()
+    check(["base", "norm"], 2)
+    press(page, "All as in SmolLM2")
+    check([], 2)
 
 
 @of("answers")

@@ -56,7 +56,7 @@ FILES = {
     "translation_steps": _in("ch14_encoder_decoder"),
     "costs": _in("ch15_costs"),
     "law": _in("ch16_scaling"),
-    "changes": _in("ch19_since_gpt2"),
+    "lines": _in("ch19_since_gpt2"),
     "draft_ahead": (*EXPLORER, *_in("ch20_inference")),
     "fewer_bits": (*EXPLORER, *_in("ch20_inference")),
     "answers": _in("ch21_answers"),
