@@ -134,8 +134,8 @@ def pre_and_post():
 
 def axes(words: Sequence[str], n_channels: int):
     """A table of positions and channels twice: one row shares a mean, or one column does."""
-    d = Drawing(470, 236, size=13)
     cell, n_words = 26, len(words)
+    d = Drawing(470, 106 + cell * n_words, size=13)
     row, column = 1, 2
     by_row = [[float(t == row) for _ in range(n_channels)] for t in range(n_words)]
     by_column = [[float(c == column) for c in range(n_channels)] for _ in range(n_words)]

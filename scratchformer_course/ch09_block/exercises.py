@@ -10,7 +10,7 @@ from scratchformer import blocks
 from scratchformer.attention import MultiHeadAttention, causal_mask
 from scratchformer_course.kit.checks.cases import drawn, normal
 from scratchformer_course.kit.checks.engine import exercise, mistake, refused
-from scratchformer_course.kit.checks.question import number, which
+from scratchformer_course.kit.checks.question import number
 from scratchformer_course.kit.checks.verdict import expect
 
 
@@ -347,6 +347,12 @@ def against_the_others(C):
     return weight, -18.0
 
 
+def _of_a_beggar(rule):
+    """What a third of the rule makes of a noun that is asleep, before the bend."""
+    weight, bias = rule(8)
+    return (weight[[2, 6]].sum() + bias) / 3
+
+
 def leaves_the_noun_out(C):
     return _detector(-18, royal=12, asleep=12)
 
@@ -363,10 +369,11 @@ only_the_king = exercise(
         "Give three channels the same weight w. The sum is 3w for the king, and at most 2w for all "
         "others: which bias lies between them?",
     ],
-    question=which(
-        "leaves the noun out",
-        beside=[right_only_the_king, against_the_others],
-        others=["has no bias", "has a bias that is too low"],
+    question=number(
+        "A rule gives noun, royal and asleep a weight of 4 each, and has a bias of −10. A word is "
+        "a noun and asleep, but not royal. What does the rule make of it, before the bend?",
+        _of_a_beggar,
+        digits=0,
     ),
     mistakes=[
         refused("leaves the noun out", "Too loud: a word with article, royal", leaves_the_noun_out),

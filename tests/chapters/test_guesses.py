@@ -145,8 +145,8 @@ CHOICES = r"""
     ^ +0: (.*)\n +1,000: \1\n100,000: \1$
 09/same-after add-2: 2 pairs
     ^after  1: apart 0\.[1-9].*\nafter  2: apart 0\.0000
-09/alone court-3: neither
-    ^both +100% .*\nno attention +1\d% .*\nno network +[3-7]\d%
+09/eight-heads court-5: every time
+    ^(99|100)%$
 10/worth-of-a-head rung-5: 0.02 or less
     ^attention +(2\.5[2-6] ?){3}$
 10/taken-out worth-2: one head instead of four
