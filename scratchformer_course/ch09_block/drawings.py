@@ -90,48 +90,6 @@ def feed_forward(words: Sequence[str], d_model: int, d_ff: int):
     )
 
 
-def _branch(d, x, y, name, norm_before):
-    """A branch that leaves the stream at (x, y), passes its boxes and comes back to a plus."""
-    d.line([(x, y), (x + 122, y)], "ink")
-    top = y + 12
-    if norm_before:
-        d.arrow(x + 122, y, x + 122, top)
-        d.box(x + 82, top, 80, 28, "norm", "muted", fill=0.2)
-        d.arrow(x + 122, top + 28, x + 122, top + 44)
-        top += 44
-    else:
-        d.arrow(x + 122, y, x + 122, top + 14)
-        top += 14
-    d.box(x + 66, top, 112, 30, name, "ink", fill=0.07)
-    plus = y + 106
-    d.line([(x + 122, top + 30), (x + 122, plus)], "ink")
-    d.arrow(x + 122, plus, x + 13, plus)
-
-
-def pre_and_post():
-    """Pre-norm and post-norm side by side, read from top to bottom."""
-    d = Drawing(470, 436)
-    for left, title, pre in ((38, "pre-norm", True), (276, "post-norm", False)):
-        d.text(left + 80, 16, title, bold=True, size=15)
-        d.text(left, 44, "x", "stream", bold=True)
-        ways = [(58, 400)] if pre else [(58, 202), (226, 368), (392, 404)]
-        for top, bottom in ways:
-            d.line([(left, top), (left, bottom)], "stream", width=4)
-        d.arrow(left, 400, left, 430, "stream", width=4)
-        for y, name in ((76, "attention"), (242, "feed-forward")):
-            _branch(d, left, y, name, pre)
-            d.plus(left, y + 106)
-            if not pre:
-                d.box(left - 32, y + 126, 64, 24, "norm", "muted", fill=0.2)
-    return d.show(
-        "Two blocks side by side, read from top to bottom, each a thick stream with two branches, "
-        "attention and feed-forward, that come back to a plus sign on the stream. In the pre-norm "
-        "block there is a norm at the beginning of each branch, and the stream runs from top "
-        "to bottom without meeting one. In the post-norm block the norms are on the stream, one "
-        "after each plus sign."
-    )
-
-
 def axes(words: Sequence[str], n_channels: int):
     """A table of positions and channels twice: one row shares a mean, or one column does."""
     cell, n_words = 26, len(words)
