@@ -65,8 +65,7 @@ NUMBERS = {
     "06/scores-doubled": ("cell-11", lambda text: f"{rows(text)[4][2]:.0f}"),
     "07/row-of-first-head": ("cell-30", lambda t: f"{rows(t)[4][0]:.0f}"),
     "08/kinds-that-pass": ("cell-39", lambda text: str(text.count("True"))),
-    "09/hidden-numbers": ("cell-10", lambda t: all_of(f"{n:.0f}" for n in rows(t)[3])),
-    "09/apart-after-8": ("cell-22", found(r"\b8 layers: apart ([\d.]+)")),
+    "09/two-blocks": ("two-4", lambda t: str(sum(n > 0.5 for n in numbers(t)))),
     "10/all-five": ("train-6", lambda text: max(re.findall(r"[\d,]+ steps", text), key=steps_of)),
     "11/mean-of-means": ("cell-46", found(r"mean of the means: +([\d.]+)")),
     "11/thousand-steps": ("cell-62", found(r"bfloat16 .* times up: ([\d.]+)")),
@@ -118,12 +117,10 @@ CHOICES = r"""
     ^place·place +(\S+) +(?!\1)
 08/far-out cell-real-2: the same answer, the same logits
     ^ +0: (.*)\n +1,000: \1\n100,000: \1$
-09/straight-answers cell-06: 0 for every phrase
-    ^\[(0\.0(, )?)+\]$
-09/alone cell-58: neither
-    ^both.* (100% *){3}\n.*(100% *){3}\n(no (attention|feed-forward) *,.*: +([1-7]\d% *){3}\n){4}
-09/learn-nothing cell-58b: 1
-    assert failed == \["no residual"\]
+09/same-after add-2: 2 pairs
+    ^after  1: apart 0\.[1-9].*\nafter  2: apart 0\.0000
+09/eight-heads court-5: every time
+    ^(99|100)%$
 10/worth-of-a-head rung-5: 0.02 or less
     ^attention +(2\.5[2-6] ?){3}$
 10/taken-out worth-2: one head instead of four

@@ -158,6 +158,7 @@ def explode(page: Any) -> None:
     """Twelve blocks without norms, whose numbers are the widest."""
     press(page, "12 blocks")
     page.get_by_role("switch", name="Norm", exact=True).click()
+    open_folds(page, ".live-figure")
     fill(page, Look_at_block=12)
 
 

@@ -22,7 +22,7 @@ from scratchformer_course.ch17_speedrun import drawings
 from scratchformer_course.measurements import load_measurements
 from tests.chapters.test_ch09_live import PARTS, by_pytorch
 from tests.page_model.test_bert_in_javascript import gaps
-from tests.site.browsing import LIVE, number, numbers, opened, rows, tables
+from tests.site.browsing import LIVE, number, numbers, open_folds, opened, rows, tables
 from tests.site.figures import fill, press, shipped, status, stored
 
 
@@ -152,8 +152,14 @@ def test_switches_orders_and_stacked_blocks_show_pytorchs_numbers(page):
     press(page, "post-norm")
     check(post=True)
     press(page, "pre-norm", "12 blocks")
+    open_folds(page, ".live-figure")
     fill(page, Look_at_block=12)
     check(12, 12)
+    press(page, "1 block")
+    fill(page, weight_of_noun=12, weight_of_royal=12, weight_of_asleep=12, bias=-30)
+    assert "above 0.5 at king;" in status(page)
+    press(page, "As in the chapter")
+    check()
 
 
 @of("rungs_write")
