@@ -88,8 +88,7 @@ NUMBERS = {
     "09/hidden-numbers": ("cell-10", lambda t: all_of(f"{n:.0f}" for n in rows(t)[3])),
     "09/apart-after-8": ("cell-22", found(r"\b8 layers: apart ([\d.]+)")),
     "10/all-five": ("train-6", lambda text: max(re.findall(r"[\d,]+ steps", text), key=steps_of)),
-    "11/mean-of-means": ("cell-46", found(r"mean of the means: +([\d.]+)")),
-    "11/thousand-steps": ("cell-62", found(r"bfloat16 .* times up: ([\d.]+)")),
+    "11/head-that-looks-back": ("born-5", found(r"step 1,000:.* ([\d.]+)$")),
     "12/the-tail": ("cell-19", lambda text: " | ".join(re.findall(r"(\d+)%", text))),
     "12/best-rule": ("cell-45", best_rule),
     "13/padding-moves": ("cell-22", found(r"no mask +(\d) of 5")),
@@ -158,12 +157,10 @@ CHOICES = r"""
     lm_head tied: [5-9]\d.*\n.*large: [1-4]\d\..*\n.*small: \d\.
 10/gpt-after-800 cell-49: all but the fours and the fives
     ^GPT 1\.(8\d|9[0-6])$
-11/momentum-arrives cell-09: only with momentum
-    ^rate 0\.1 , keep 0\.0: *\d+\.\d+ away\nrate 0\.1 , keep 0\.5: +0\.[0-4]
-11/adamw-path cell-15: stays as it is
+11/adamw-path cell-15: stays the same
     ^steep +\d+(:.*)\nsteep +\d+\1$
-11/batch-and-rate batch-2: 1
-    ^ 4 .*best rate (\S+),.*\n.*\n64 .*best rate \1,
+11/first-step-clipped watch-4: just as far
+    ^nothing +(moved 0\.\d+)\nclip at 1 +\1$
 12/more-probable cell-15: its own circles
     ^greedy +(-0\S+ ?){3}\nShakespeare +(-[1-9]\S+ ?){3}$
 12/what-changes cell-55: nothing
