@@ -67,8 +67,7 @@ NUMBERS = {
     "08/kinds-that-pass": ("cell-39", lambda text: str(text.count("True"))),
     "09/two-blocks": ("two-4", lambda t: str(sum(n > 0.5 for n in numbers(t)))),
     "10/all-five": ("train-6", lambda text: max(re.findall(r"[\d,]+ steps", text), key=steps_of)),
-    "11/mean-of-means": ("cell-46", found(r"mean of the means: +([\d.]+)")),
-    "11/thousand-steps": ("cell-62", found(r"bfloat16 .* times up: ([\d.]+)")),
+    "11/head-that-looks-back": ("born-5", found(r"step 1,000:.* ([\d.]+)$")),
     "14/table-right": ("cell-10", found(r"^(\d+) of 300 right")),
     "15/one-reader": ("roof-43", found(r"^(\d+) tokens a second")),
     "16/highest-floor": ("law-21", lambda text: f"{max(numbers(text)):.2f}"),
@@ -129,12 +128,10 @@ CHOICES = r"""
     lm_head tied: [5-9]\d.*\n.*large: [1-4]\d\..*\n.*small: \d\.
 10/gpt-after-800 cell-49: all but the fours and the fives
     ^GPT 1\.(8\d|9[0-6])$
-11/momentum-arrives cell-09: only with momentum
-    ^rate 0\.1 , keep 0\.0: *\d+\.\d+ away\nrate 0\.1 , keep 0\.5: +0\.[0-4]
-11/adamw-path cell-15: stays as it is
+11/adamw-path cell-15: stays the same
     ^steep +\d+(:.*)\nsteep +\d+\1$
-11/batch-and-rate batch-2: 1
-    ^ 4 .*best rate (\S+),.*\n.*\n64 .*best rate \1,
+11/first-step-clipped watch-4: just as far
+    ^nothing +(moved 0\.\d+)\nclip at 1 +\1$
 12/what-changes cell-55: none of them
     \A(.*: True\s*)+\Z
 12/once-more real-4: over a hundred times as probable
