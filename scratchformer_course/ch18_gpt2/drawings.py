@@ -17,6 +17,7 @@ FILES = (
     ("model.safetensors", "the weights, each with its name", "value"),
     ("vocab.json", "an id for every token", "token"),
     ("merges.txt", "which tokens are joined", "token"),
+    ("tokenizer_config.json", "its special tokens", "token"),
 )
 SIDES = {"C": 13, "3C": 34, "4C": 44, "V": 44}  # how long a side is drawn
 
@@ -28,8 +29,8 @@ def _matrix(d, x, y, shape, colour):
 
 
 def folder():
-    """Your program writes a folder of four files, and somebody else's program reads it."""
-    d = Drawing(470, 306)
+    """Your program writes a folder of five files, and somebody else's program reads it."""
+    d = Drawing(470, 340)
     d.box(8, 8, 170, 56, "", "stream", fill=0.2)
     d.text(93, 26, "your program", "stream", bold=True, size=15)
     d.text(93, 48, "your class GPT", size=13)
@@ -40,17 +41,18 @@ def folder():
     d.text(106, 90, "writes", anchor="start", size=14)
     d.arrow(377, 112, 377, 68, width=3)
     d.text(364, 90, "reads", anchor="end", size=14)
-    d.box(8, 116, 454, 184, "", "muted", fill=0.08)
+    d.box(8, 116, 454, 218, "", "muted", fill=0.08)
     d.text(20, 136, "a folder", anchor="start", bold=True, size=15)
     for i, (name, what, colour) in enumerate(FILES):
         y = 168 + 34 * i
         d.text(20, y, name, colour, anchor="start", size=14, mono=True)
-        d.text(196, y, what, anchor="start", size=13)
+        d.text(212, y, what, anchor="start", size=13)
     return d.show(
         "Your program, with your class GPT, writes a folder. The program transformers, with its "
-        "own class for GPT-2, reads it. The folder has four files: config.json, the sizes; "
+        "own class for GPT-2, reads it. The folder has five files: config.json, the sizes; "
         "model.safetensors, the weights by name; vocab.json, an id for each token; merges.txt, "
-        "what the tokenizer joins. Nothing but these files passes from one program to the other."
+        "what the tokenizer joins; tokenizer_config.json, its special tokens. "
+        "Nothing but these files passes from one program to the other."
     )
 
 
