@@ -144,6 +144,12 @@ def judge_turn(call):
     return "`turn` is right: 4 matrices of each block are transposed, and nothing else."
 
 
+def _changed(turned):
+    """How many tensors of a GPT of 5 blocks have come back otherwise."""
+    weights = _gpt_of(range(5))
+    return sum(not torch.equal(tensor, weights[name]) for name, tensor in turned.items())
+
+
 def turn_by_suffix(weights):
     matrices = ("c_attn.weight", "c_proj.weight", "c_fc.weight")
     return {n: weights[n].t().contiguous() if n.endswith(matrices) else weights[n] for n in weights}
@@ -161,8 +167,8 @@ turn = exercise(
         "begins with ...",
     ],
     question=number(
-        "A GPT has 5 blocks. How many of its tensors have another shape after `turn`?",
-        lambda f: sum(f({name: t})[name].shape != t.shape for name, t in _gpt_of(range(5)).items()),
+        "A GPT has 5 blocks. How many of its tensors does `turn` transpose?",
+        lambda f: _changed(f(_gpt_of(range(5)))),
         digits=0,
     ),
     mistakes=[
