@@ -45,10 +45,6 @@ def rows(text):
     return [numbers(line) for line in text.splitlines() if numbers(line)]
 
 
-def steps_of(text):
-    return int(re.sub(r"\D", "", text))
-
-
 def best_rule(_figure):
     """The curves of the figure are read off in the table of the next cell."""
     notebook = next(path for path in NOTEBOOKS if path.name.startswith("12"))
@@ -87,7 +83,6 @@ NUMBERS = {
     "08/kinds-that-pass": ("cell-39", lambda text: str(text.count("True"))),
     "09/hidden-numbers": ("cell-10", lambda t: all_of(f"{n:.0f}" for n in rows(t)[3])),
     "09/apart-after-8": ("cell-22", found(r"\b8 layers: apart ([\d.]+)")),
-    "10/all-five": ("train-6", lambda text: max(re.findall(r"[\d,]+ steps", text), key=steps_of)),
     "11/mean-of-means": ("cell-46", found(r"mean of the means: +([\d.]+)")),
     "11/thousand-steps": ("cell-62", found(r"bfloat16 .* times up: ([\d.]+)")),
     "12/the-tail": ("cell-19", lambda text: " | ".join(re.findall(r"(\d+)%", text))),
@@ -152,12 +147,10 @@ CHOICES = r"""
     assert failed == \["no residual"\]
 10/worth-of-a-head rung-5: 0.02 or less
     ^attention +(2\.5[2-6] ?){3}$
-10/taken-out worth-2: one head instead of four
-    ^positions.*costs 0\.0[2-9]\nfour heads.*costs 0\.0[01]\nfeed-forward.*costs 0\.0[2-9]$
-10/loudest-start cell-46: tied
-    lm_head tied: [5-9]\d.*\n.*large: [1-4]\d\..*\n.*small: \d\.
-10/gpt-after-800 cell-49: all but the fours and the fives
-    ^GPT 1\.(8\d|9[0-6])$
+10/gpt-after-300 cell-49: the pairs and the threes
+    ^GPT 1\.(8[0-9]|9\d)$
+10/which-duke far-2: V in both scenes
+    short run: 'V'[\s\S]*short run: 'V'
 11/momentum-arrives cell-09: only with momentum
     ^rate 0\.1 , keep 0\.0: *\d+\.\d+ away\nrate 0\.1 , keep 0\.5: +0\.[0-4]
 11/adamw-path cell-15: stays as it is
