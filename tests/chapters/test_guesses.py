@@ -45,10 +45,6 @@ def rows(text):
     return [numbers(line) for line in text.splitlines() if numbers(line)]
 
 
-def steps_of(text):
-    return int(re.sub(r"\D", "", text))
-
-
 # page/question: the cell with the output, and how the number that answers is read
 NUMBERS = {
     "00/first-sums": ("cell-08", lambda text: all_of(f"{row[0]:.0f}" for row in rows(text)[:2])),
@@ -61,7 +57,6 @@ NUMBERS = {
     "07/row-of-first-head": ("cell-30", lambda t: f"{rows(t)[4][0]:.0f}"),
     "08/kinds-that-pass": ("cell-39", lambda text: str(text.count("True"))),
     "09/two-blocks": ("two-4", lambda t: str(sum(n > 0.5 for n in numbers(t)))),
-    "10/all-five": ("train-6", lambda text: max(re.findall(r"[\d,]+ steps", text), key=steps_of)),
     "11/head-that-looks-back": ("born-5", found(r"step 1,000:.* ([\d.]+)$")),
     "14/table-right": ("cell-10", found(r"^(\d+) of 300 right")),
     "15/one-reader": ("roof-43", found(r"^(\d+) tokens a second")),
@@ -110,12 +105,10 @@ CHOICES = r"""
     ^(99|100)%$
 10/worth-of-a-head rung-5: 0.02 or less
     ^attention +(2\.5[2-6] ?){3}$
-10/taken-out worth-2: one head instead of four
-    ^positions.*costs 0\.0[2-9]\nfour heads.*costs 0\.0[01]\nfeed-forward.*costs 0\.0[2-9]$
-10/loudest-start cell-46: tied
-    lm_head tied: [5-9]\d.*\n.*large: [1-4]\d\..*\n.*small: \d\.
-10/gpt-after-800 cell-49: all but the fours and the fives
-    ^GPT 1\.(8\d|9[0-6])$
+10/gpt-after-300 cell-49: the pairs and the threes
+    ^GPT 1\.(8[0-9]|9\d)$
+10/which-duke far-2: V in both scenes
+    short run: 'V'[\s\S]*short run: 'V'
 11/adamw-path cell-15: stays the same
     ^steep +\d+(:.*)\nsteep +\d+\1$
 11/first-step-clipped watch-4: just as far

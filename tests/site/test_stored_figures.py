@@ -39,15 +39,9 @@ def of(name):
 
 
 def check_frame(page, settings, frame):
-    """The text of a frame, and the bars of what it expects next, if it says so."""
+    """The text of a frame."""
     text = page.locator(".sx-text").text_content()
     assert text == settings["prompt"].lstrip("\n") + frame["text"]
-    if "next" not in frame:
-        return
-    shown = [
-        (row[0].replace("␣", " ").replace("⏎", "\n"), number(row[1])) for row in rows(page)[1:]
-    ]
-    assert shown == [(c, pytest.approx(p, abs=5.1e-3)) for c, p in frame["next"]]
 
 
 @of("first_sample")
@@ -163,14 +157,13 @@ def test_switches_orders_and_stacked_blocks_show_pytorchs_numbers(page):
 
 
 @of("rungs_write")
-def test_each_rung_shows_its_text_its_loss_and_what_it_expects(page):
+def test_each_rung_shows_its_text_and_tells_of_itself_and_there_is_no_curve(page):
     climb = load_measurements("climb")
     for i, rung in enumerate(climb["rungs"]):
-        fill(page, Rung=i)
+        fill(page, Model=i)
         check_frame(page, climb["settings"], rung)
-        assert status(page).startswith(f"{TOLD[rung['name']]} the loss is ")
-        loss = number(status(page).split(" the loss is ")[1].split(", ")[0])
-        assert loss == pytest.approx(fmean(rung["losses"]), abs=6e-4)
+        assert status(page) == TOLD[rung["name"]]
+    assert page.locator(".sx-curve").count() == 0
 
 
 @of("fill_gaps")
