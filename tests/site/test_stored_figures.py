@@ -5,7 +5,6 @@ All their calculations are compared in tests/chapters/; here is what a reader do
 
 import copy
 import re
-from statistics import fmean
 
 import pytest
 import torch
