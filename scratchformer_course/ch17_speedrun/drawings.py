@@ -1,4 +1,4 @@
-"""Chapter 17's drawings: two races, the racer, the splits, Muon, what may be read before."""
+"""Chapter 17's drawings: two races, the racer, Muon, what may be read before."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -18,9 +18,49 @@ SWITCH = """<style>
 </style>"""
 
 
-def rivals(
-    curves: Mapping[str, Mapping[str, Sequence[int] | Sequence[float]]], ends: Mapping[str, float]
-):
+# Two bars that fill in the seconds that they stand for, once the box is checked.
+CLOCK = """<style>
+.course-clock label { display: inline-flex; gap: 0.6em; align-items: center; min-height: 44px;
+  padding: 0 0.8em; border: 1px solid currentColor; border-radius: 6px; cursor: pointer; }
+.course-clock input { width: 20px; height: 20px; margin: 0; }
+.course-clock div div { height: 26px; margin: 0.2em 0 0.8em; border: 1px solid currentColor;
+  border-radius: 4px; overflow: hidden; }
+.course-clock span { display: block; height: 100%; }
+.course-clock:has(:checked) span { animation: course-clock linear both; }
+@keyframes course-clock { from { width: 0; } to { width: 100%; } }
+</style>"""
+
+
+def clock(fast: tuple[str, float], slow: tuple[str, float]):
+    """Two trainings, (name, seconds) each, as bars that fill in real time if a box is checked.
+
+    Before that they are shown as they are when the fast one arrives.
+    """
+    bars = "".join(
+        f'{name}: {seconds:.1f} seconds<div><span style="width: {100 * fast[1] / seconds:.1f}%; '
+        f"animation-duration: {seconds:.2f}s; background: var(--course-{colour}, {code})"
+        f'"></span></div>'
+        for (name, seconds), colour, code in (
+            (fast, "value", "#0e9468"),
+            (slow, "query", "#1f83c4"),
+        )
+    )
+    return HTML(
+        f'{CLOCK}<div class="course-clock"><p><label><input type="checkbox"> Start the race'
+        f"</label></p><div>{bars}</div></div>"
+    )
+
+
+Curves = Mapping[str, Mapping[str, Sequence[int] | Sequence[float]]]
+
+
+def lead(curves: Curves, ends: Mapping[str, float]):
+    """AdamW beside Muon: `ends` has their losses on new text, in this order."""
+    rival, hero = ends
+    return HTML(_race(curves[rival], curves[hero], ends[rival], ends[hero]))
+
+
+def rivals(curves: Curves, ends: Mapping[str, float]):
     """Two races with a switch between them: AdamW untuned beside Muon, or tuned beside it.
 
     `ends` has the losses on new text in this order: AdamW untuned, AdamW tuned, Muon. `curves` has
@@ -65,10 +105,10 @@ def _race(rival, hero, rival_end: float, hero_end: float) -> str:
             [at(*point) for point in zip(curve["steps"], curve["train_loss"], strict=True)], colour
         )
         d.line([(236, y), (260, y)], colour, width=3)
-        d.text(268, y, f"{name}: {end:.2f} on new text", colour, anchor="start")
+        d.text(268, y, f"{name}: {end:.3f} on new text", colour, anchor="start")
     return d.svg(
         f"Two curves of loss against 60 steps. Both fall from above 3.9. Muon's lies below AdamW's "
-        f"all the way. On new text AdamW ends at {rival_end:.2f} nats and Muon at {hero_end:.2f}, "
+        f"all the way. On new text AdamW ends at {rival_end:.3f} nats and Muon at {hero_end:.3f}, "
         f"a difference of {rival_end - hero_end:.2f}."
     )
 
@@ -102,42 +142,6 @@ def racer():
         "attention and a feed-forward network; the output head. Arrows show where the ideas of the "
         "chapter belong: bigrams at the vectors of pairs, smear at the mixing, rotary positions in "
         "the block. Two more ideas, the rate and Muon, change how a step learns."
-    )
-
-
-def splits(
-    shares: Sequence[tuple[str, float, float, float, float]],
-    plays: Mapping[str, tuple[float, float]],
-):
-    """The text as one bar for each split: (name, trained from, to, scored from, to), in shares.
-
-    `plays` are those that lie in a training text and in what is scored: where each begins and ends.
-    """
-    d = Drawing(470, 76 + 62 * len(shares))
-    left, width = 12, 446
-
-    def at(share):
-        return left + width * share
-
-    for i, (name, start, end, first, last) in enumerate(shares):
-        y = 34 + 62 * i
-        d.text(left, y - 14, name, bold=True, anchor="start")
-        d.box(left, y, width, 26, "", "muted", fill=0.05, dashed=True)
-        d.box(at(start), y, at(end) - at(start), 26, "train", "stream", fill=0.2, size=13)
-        d.box(at(first), y, at(last) - at(first), 26, "score", "key", fill=0.35, size=13)
-    y = 34 + 62 * len(shares) - 8
-    for name, (begins, ends) in plays.items():
-        d.line([(at(begins), y), (at(ends), y)], "position", width=5)
-        x, anchor = (at(begins), "start") if begins < 0.5 else (at(ends), "end")
-        d.text(x, y + 20, name, "position", anchor=anchor, size=13)
-    return d.show(
-        "The text as a bar from its first to its last character, once for each split. Development: "
-        "the first 81 percent train, the next 9 percent are scored, the last tenth is put away. "
-        "Validation: the first nine tenths train, the last tenth is scored. Rotated: the first "
-        "tenth is scored, the other nine train. Two lines below show plays that a split cuts. "
-        "Coriolanus fills the first tenth and ends a little behind it, in the text that the "
-        "rotated split trains on. The Taming of the Shrew begins near the end of the validation "
-        "split's training text and goes on in what is scored."
     )
 
 
