@@ -37,7 +37,8 @@ def clock(fast: tuple[str, float], slow: tuple[str, float]):
     Before that they are shown as they are when the fast one arrives.
     """
     bars = "".join(
-        f'{name}: {seconds:.1f} seconds<div><span style="width: {100 * fast[1] / seconds:.1f}%; '
+        f"{name}: {seconds:.{0 if seconds > 10 else 1}f} seconds"
+        f'<div><span style="width: {100 * fast[1] / seconds:.1f}%; '
         f"animation-duration: {seconds:.2f}s; background: var(--course-{colour}, {code})"
         f'"></span></div>'
         for (name, seconds), colour, code in (
