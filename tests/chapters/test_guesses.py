@@ -70,7 +70,6 @@ NUMBERS = {
     "10/all-five": ("train-6", lambda text: max(re.findall(r"[\d,]+ steps", text), key=steps_of)),
     "11/mean-of-means": ("cell-46", found(r"mean of the means: +([\d.]+)")),
     "11/thousand-steps": ("cell-62", found(r"bfloat16 .* times up: ([\d.]+)")),
-    "14/table-right": ("cell-10", found(r"^(\d+) of 300 right")),
     "15/one-reader": ("roof-43", found(r"^(\d+) tokens a second")),
     "16/highest-floor": ("law-21", lambda text: f"{max(numbers(text)):.2f}"),
     "16/large-runs": ("law-large", lambda t: all_of(re.findall(r"measured ([\d.]+),", t))),
@@ -148,8 +147,10 @@ CHOICES = r"""
     ^fresh .*unseen (4[5-9]|5[0-5])%
 13/object-first turned: almost none
     ^object first: +\d of 200$
+14/table-right cell-10: fewer than 30
+    ^[12]?\d of 300 right$
 14/without-teacher cell-63: the words
-    \A.*\n(.*with a teacher: (89|9\d)% (\d+)\s+without a teacher: 8\d% \3\n?){3}\Z
+    \A.*\n(.*taught (89|9\d)% (\d+)\n.*alone +8\d% \3\n?){3}\Z
 14/last-rows turn: cat, see, can
     ^reads: .* cat see can$
 15/qwen-days roof-33: 50 days
