@@ -58,7 +58,6 @@ NUMBERS = {
     "08/kinds-that-pass": ("cell-39", lambda text: str(text.count("True"))),
     "09/two-blocks": ("two-4", lambda t: str(sum(n > 0.5 for n in numbers(t)))),
     "15/one-reader": ("roof-43", found(r"^(\d+) tokens a second")),
-    "16/large-runs": ("law-large", found(r"measured: ([\d.]+)")),
     "17/times-as-fast": ("cell-66", found(r"times as fast: (\d+)")),
     "17/directions": ("cell-30", found(r"lies in (\d+) of 64 directions")),
     "17/peeking-loss": ("cell-48", found(r"looks ahead +([\d.]+)")),
@@ -135,6 +134,8 @@ CHOICES = r"""
     ^ +1 readers: +5\.\d ms.*\n[\s\S]*^ 64 readers: 1[5-7]\.\d ms
 16/trillion law-14: about 0.002
     ^1,000,000,000,000 characters: 0\.002$
+16/large-runs law-large: inside it
+    ^measured: 0\.3(4[89]|5\d|6[0-6])
 16/gpt-3 law-47: too large
     ^as printed +\d\d billion.*\nnot rounded +\d\d billion.*\nfitted again +\d\d billion
 18/hidden-in-fresh table: 3, lost biases
