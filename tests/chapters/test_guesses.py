@@ -139,7 +139,7 @@ CHOICES = r"""
 16/gpt-3 law-47: too large
     ^as printed +\d\d billion.*\nnot rounded +\d\d billion.*\nfitted again +\d\d billion
 18/hidden-in-fresh table: 3, lost biases
-    ^ +2 +\S+ +\S+ +[01]\.\d*[1-9].*\n +3 +\S+ +\S+ +0\.000
+    ^2 +\S+ +\S+ +[01]\.\d*[1-9].*\n3 +\S+ +\S+ +0\.000000
 19/matters-most worth-49: rotation
     assert draw.NAMES\[best\] == "rotation"
 20/sixteen-texts inf-11: less than 8 times as long
