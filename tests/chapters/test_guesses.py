@@ -100,12 +100,12 @@ CHOICES = r"""
     ^after  1: apart 0\.[1-9].*\nafter  2: apart 0\.0000
 09/eight-heads court-5: every time
     ^(99|100)%$
-10/worth-of-a-head rung-5: 0.02 or less
-    ^attention +(2\.5[2-6] ?){3}$
+10/first-below-pairs rung-11: four heads
+    ^positions +(2\.(49|5\d) ?){3}\nfour heads +(2\.4[0-6] ?){3}$
 10/gpt-after-300 cell-49: the pairs and the threes
     ^GPT 1\.(8[0-9]|9\d)$
-10/which-duke far-2: V in both scenes
-    short run: 'V'[\s\S]*short run: 'V'
+10/which-duke far-2: only the network trained for longer
+    short run: 'V'[\s\S]*longer: 'V'[\s\S]*short run: 'V'[\s\S]*longer: 'O'
 11/adamw-path cell-15: stays the same
     ^steep +\d+(:.*)\nsteep +\d+\1$
 11/first-step-clipped watch-4: just as far
