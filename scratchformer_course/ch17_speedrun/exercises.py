@@ -64,9 +64,9 @@ newton_schulz = exercise(
         "`a * X + b * S @ X + ...`.",
     ],
     question=number(
-        "`G` is [[3, 0], [0, 4]]. After one step, what is the number in row 0, column 0? (For such "
-        "a matrix each number of the diagonal goes its own way: s becomes 3.4445 s − 4.775 s³ + "
-        "2.0315 s⁵.) Give two digits behind the point.",
+        "`G` is [[3, 0], [0, 4]]. After one step, what is the number in row 0, column 0? (In such "
+        "a matrix each number on the diagonal changes on its own: s becomes 3.4445 s − 4.775 s³ + "
+        "2.0315 s⁵.) Give two decimal places.",
         lambda f: f(torch.tensor([[3.0, 0.0], [0.0, 4.0]]), 1)[0, 0],
     ),
     mistakes=[
@@ -151,7 +151,7 @@ smear = exercise(
     ],
     question=number(
         "One text has three vectors of width 1: [1], [2] and [5]. The two matrices are [[10]] and "
-        "[[100]]. What stands at the position in the middle?",
+        "[[100]]. What is the value at the middle position?",
         lambda f: f(torch.tensor([[[1.0], [2.0], [5.0]]]), torch.tensor([[[10.0]], [[100.0]]]))[
             0, 1, 0
         ],
@@ -237,7 +237,7 @@ pair_numbers = exercise(
         ),
         mistake(
             "wraps around",
-            "The first token is paired with the last of its text: nothing stands before it, so 0",
+            "The first token is paired with the last of its text: nothing comes before it, so 0",
             lambda ids, vocab_size: ids.roll(1, 1) * vocab_size + ids,
         ),
         mistake(
