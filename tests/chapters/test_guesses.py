@@ -58,10 +58,7 @@ NUMBERS = {
     "08/kinds-that-pass": ("cell-39", lambda text: str(text.count("True"))),
     "09/two-blocks": ("two-4", lambda t: str(sum(n > 0.5 for n in numbers(t)))),
     "15/one-reader": ("roof-43", found(r"^(\d+) tokens a second")),
-    "17/times-as-fast": ("cell-66", found(r"times as fast: (\d+)")),
-    "17/directions": ("cell-30", found(r"lies in (\d+) of 64 directions")),
-    "17/peeking-loss": ("cell-48", found(r"looks ahead +([\d.]+)")),
-    "17/seeds-below": ("cell-57", lambda t: str(sum(loss < 1.865 for loss in numbers(t)[:3]))),
+    "17/lead-left": ("rival-tuned", found(r"stored seeds: ([\d.]+)")),
     "18/same-tokens": ("same", lambda t: str(len(re.findall(r"(?m)^seed \d: equal True$", t)))),
     "19/cache-bytes": ("share-26", found(r": ([\d,]+) bytes a token")),
     "19/right-keys": ("wrong-1", found(r"^(\d+) of 9 heads")),
@@ -138,6 +135,10 @@ CHOICES = r"""
     ^measured: 0\.3(4[89]|5\d|6[0-6])
 16/gpt-3 law-47: too large
     ^as printed +\d\d billion.*\nnot rounded +\d\d billion.*\nfitted again +\d\d billion
+17/directions cell-30: about 6
+    ^90% lies in [5-7] of 64 directions$
+17/plain-lead rival-05: the same within 0.02
+    ^AdamW 0\.004, 0\.03 +2\.3[2-4]
 18/hidden-in-fresh table: 3, lost biases
     ^2 +\S+ +\S+ +[01]\.\d*[1-9].*\n3 +\S+ +\S+ +0\.000000
 19/matters-most worth-49: rotation
