@@ -1,4 +1,4 @@
-"""Chapter 20's drawings: uses of a reading, slots, scales, a pass with a draft, blocks."""
+"""Chapter 20's drawings: uses of a reading, scales, a pass with a draft."""
 
 from collections.abc import Sequence
 
@@ -31,52 +31,6 @@ def three_ways():
         "and writes a token of each of three texts. With few bits the box of weights is a third as "
         "wide, and one token is written. With a draft the weights are read once, and three tokens "
         "of one text are written."
-    )
-
-
-def _lanes(d, top, title, lanes, unit):
-    d.text(4, top, title, anchor="start", bold=True)
-    for lane, pieces in enumerate(lanes):
-        y = top + 16 + 27 * lane
-        for start, length, kind, label in pieces:
-            colour = {"work": "query", "idle": "muted"}[kind]
-            x, width = 10 + unit * start, unit * length - 2
-            is_idle = kind == "idle"
-            d.box(x, y, width, 22, label, colour, fill=0.04 if is_idle else 0.3, dashed=is_idle,
-                  size=13)  # fmt: skip
-
-
-def slots(lengths: Sequence[int], ends: Sequence[int], n: int):
-    """The same requests in static batches and in slots that are filled at once.
-
-    `ends` are the steps that end them in the second.
-    """
-    static: list[list] = [[] for _ in range(n)]
-    filled: list[list] = [[] for _ in range(n)]
-    start = 0
-    for first in range(0, len(lengths), n):
-        batch = lengths[first : first + n]
-        for lane, length in enumerate(batch):
-            static[lane].append((start, length, "work", str(first + lane + 1)))
-            if length < max(batch):
-                static[lane].append((start + length, max(batch) - length, "idle", ""))
-        start += max(batch)
-    free = [0] * n
-    for i, (length, end) in enumerate(zip(lengths, ends, strict=True)):
-        lane = free.index(end - length)
-        filled[lane].append((end - length, length, "work", str(i + 1)))
-        free[lane] = end
-    unit = 450 / start
-    height = 34 + 27 * n
-    d = Drawing(470, 2 * height + 14)
-    _lanes(d, 12, "static", static, unit)
-    _lanes(d, 12 + height, "continuous", filled, unit)
-    d.text(460, 2 * height + 2, f"steps, 0 to {start}", "muted", size=13, anchor="end")
-    return d.show(
-        f"{n} slots over time, twice, with {len(lengths)} numbered requests as bars. In static "
-        f"batches the short ones wait for the longest, and all are done after {start} steps. In "
-        f"continuous batches each free slot takes the next request, and all are done after "
-        f"{max(ends)}."
     )
 
 
@@ -136,27 +90,4 @@ def one_pass(drafted: Sequence[str], kept: int, new: str):
         f"{n + 1} distributions p1 to p{n + 1}, one for each guess and one for the token after. "
         f"The first {kept} are kept, the next is refused and replaced by {new}, and those behind "
         f"it are dropped, so that {kept + 1} tokens are written."
-    )
-
-
-def blocks_of_keys():
-    """Attention over three blocks of keys: scores of one block, and three things that are kept."""
-    d = Drawing(470, 216, size=13)
-    d.box(4, 66, 62, 90, "queries\nT × D", "query")
-    for i in range(3):
-        x = 96 + 96 * i
-        d.box(x, 12, 80, 38, f"keys {i + 1}", "key")
-        d.box(x, 66, 80, 90, "scores" if i == 1 else "", "ink", fill=0.25 if i == 1 else 0.02,
-              dashed=i != 1)  # fmt: skip
-        d.box(x, 170, 80, 38, f"values {i + 1}", "value")
-    d.arrow(66, 111, 92, 111, "muted")
-    d.box(392, 54, 72, 114, "", "stream", fill=0.15)
-    d.texts(428, 84, ("largest", "sum", "mix"), down=27)
-    d.arrow(372, 111, 388, 111, "muted")
-    d.text(428, 188, "kept", "muted")
-    return d.show(
-        "Queries stand on the left, and keys and values are cut into three blocks. Only the scores "
-        "of the second block exist at this moment; those of the first are gone and those of the "
-        "third have not been computed. Three things are kept for each query: the largest score, "
-        "the sum of weights and the mix of values."
     )

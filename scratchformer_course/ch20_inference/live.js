@@ -190,15 +190,16 @@ course.define("draft_ahead", () => {
     const longest = tables.length - 1;
     const heat = { max: 1.5, step: 0.1, value: settings.temperature, show: (x) => x.toFixed(1) };
     const controls = {
-      length: slider("Draft", { min: 1, max: settings.longest, value: settings.length }, restart),
-      longest: slider("It reads", { max: longest, value: longest }, restart),
-      temperature: slider("Temperature", heat, restart),
+      length: slider("Draft", { min: 1, max: settings.longest, value: settings.length }, refill),
+      longest: slider("It reads", { max: longest, value: longest }, refill),
+      temperature: slider("Temperature", heat, refill),
     };
-    const seed = seedField(settings.seed, restart);
+    const seed = seedField(settings.seed, refill);
     const refused = check("Show what was refused", draw, {}, true);
     const run = button("Write", () => (interrupt ? stop() : start()));
     const one = button("One pass", () => {
       stop();
+      if (isDone()) restart();
       step();
       draw();
     });
@@ -227,14 +228,26 @@ course.define("draft_ahead", () => {
     }
     const isDone = () => alone.left() === 0 && ahead.left() === 0;
 
-    function start() {
-      if (isDone()) restart();
+    // Both texts to their end, as fast as the page can
+    function fill() {
       status.setAttribute("aria-live", "off"); // a reader aloud would have to say each pass
       run.textContent = "Stop";
+      interrupt = inFrames(most, () => isDone() || step(), draw, stop);
+    }
+
+    function refill() {
+      restart();
+      fill();
+    }
+
+    function start() {
+      if (isDone()) restart();
       if (matchMedia("(prefers-reduced-motion: reduce)").matches) {
-        interrupt = inFrames(most, () => isDone() || step(), draw, stop);
+        fill();
         return;
       }
+      status.setAttribute("aria-live", "off");
+      run.textContent = "Stop";
       const timer = setInterval(() => {
         step();
         if (isDone()) stop();
@@ -307,7 +320,7 @@ course.define("draft_ahead", () => {
       status.textContent = words.join(" ") || "Nothing is written yet.";
     }
 
-    restart();
+    refill();
     const legend = [
       ["sx-kept", "kept from the draft"],
       ["del", "refused"],

@@ -30,6 +30,13 @@ def counted(page):
 
 def test_a_pass_writes_several_characters_and_the_same_text_again(page):
     refused = page.locator(".sx-text del")
+    filled = page.locator(".sx-status", has_text="Both have written the same")
+    filled.wait_for(timeout=60_000)
+    first = written(page)
+    assert first[0] == first[1] and counted(page)[0] == [160, 160, 1]
+    assert counted(page)[1][1] < 60
+    fill(page, Temperature=0.8)
+    page.locator(".sx-status", has_text="At this temperature").wait_for(timeout=60_000)
     press(page, "One pass", "One pass")
     alone, ahead = counted(page)
     assert alone == [2, 2, 1] and ahead[1] == 2 <= ahead[0]
