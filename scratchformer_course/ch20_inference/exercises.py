@@ -289,8 +289,9 @@ look_up = exercise(
         "Let i run from len(ids) - 3 down to 0. If ids[i : i + 2] equals ids[-2:], return ...",
     ],
     question=number(
-        "The ids are 1, 2, 3, 1, 2, 4, 6, 1, 2, and `most` is 2. What is the sum of the draft?",
-        lambda f: sum(f([1, 2, 3, 1, 2, 4, 6, 1, 2], 2)),
+        "The ids are 1, 2, 3, 1, 2, 4, 6, 5, 2, 7, 1, 2, and `most` is 2. What is the sum of the "
+        "draft?",
+        lambda f: sum(f([1, 2, 3, 1, 2, 4, 6, 5, 2, 7, 1, 2], 2)),
         digits=0,
     ),
     mistakes=[
