@@ -1,12 +1,11 @@
-"""Chapter 10's rungs, trained for longer than on the page, and what each writes -> climb.json.
+"""Chapter 10's rungs, trained as on the page, and what each writes -> climb.json.
 
 Usage: python -m lab.climb [--quick | --write]
 
-The page trains its rungs for 300 steps; here each has STEPS, at the better of RATES by the
-development split (seed 0). After them stand the last of chapter 11's checkpoints, and the model
-that travels with the package. Each of them writes on from PROMPT, with the same random numbers, and
-names what it expects after OPENING. Losses are those of the whole validation split, of three seeds
-for the rungs; the texts are those of the first. About four minutes of one core.
+Each rung has STEPS at RATE; the development split says how it does at the other of RATES (seed 0).
+After them stand the page's GPT, and the model that travels with the package. Each of them writes on
+from PROMPT, with the same random numbers. Losses are those of the whole validation split, of three
+seeds for all that is trained here; the texts are those of the first. Some five minutes of a core.
 """
 
 import argparse
@@ -17,30 +16,31 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from lab import runs
+from lab import runs, short_runs
 from scratchformer.attention import MultiHeadAttention, causal_mask
 from scratchformer.blocks import FeedForward
 from scratchformer.models import GPT
 from scratchformer.shipped import shipped_record
 from scratchformer.tokenizers import CharTokenizer
 from scratchformer.training import eval_mode, evaluate, train
-from scratchformer_course.ch11_training.stored_steps import load_checkpoints, training_record
+from scratchformer_course.ch10_bigram_to_gpt.exercises import RightGPT
 from scratchformer_course.measurements import FOLDER
 
 FILE = FOLDER / "climb.json"
 C, CONTEXT, SEEDS = 32, 8, (0, 1, 2)
-STEPS, RATES = 3000, (0.003, 0.01)
+STEPS, RATE, RATES = 300, 0.01, (0.003, 0.01)
 SHORT: dict[str, Any] = {"batch_size": 32, "context_length": CONTEXT, "weight_decay": 0.0}
 PROMPT, WRITTEN, TEMPERATURE, SEED = "\nROMEO:\n", 180, 0.8, 1
-OPENING, SHOWN = "Whence are you, sir? what may I call your name", 4
+GPT_RUN = short_runs.SETTINGS["chapter 10"]
 SETTINGS: dict[str, Any] = {
     "prompt": PROMPT,
-    "opening": OPENING,
     "temperature": TEMPERATURE,
     "seed": SEED,
     "seeds": SEEDS,
     "steps": STEPS,
+    "rate": RATE,
     "rates": RATES,
+    "GPT": {part: GPT_RUN[part] for part in ("model", "training")},
     "vocab_size": runs.CHARACTERS,
     "d_model": C,
     **SHORT,
@@ -93,12 +93,13 @@ RUNGS = {  # name -> the way of a text, and the number of heads
     "feed-forward": (feed_forward, 4),
     "residuals": (residuals, 4),
 }
+WITHOUT = {"one head": (residuals, 1)}  # the last rung, without three of its heads
 
 
 def rung(name: str, vocab_size: int, seed: int) -> Rung:
     """A rung with the random weights of `seed`, as on the page."""
     torch.manual_seed(seed)
-    way, n_heads = RUNGS[name]
+    way, n_heads = (RUNGS | WITHOUT)[name]
     return Rung(way, vocab_size, n_heads)
 
 
@@ -120,44 +121,46 @@ def readable(tok: CharTokenizer, text: str) -> list[int]:
     return tok.encode("".join(c for c in text if c in tok.ids)) or [0]
 
 
-def frame(model: nn.Module, tok: CharTokenizer, context_length: int) -> dict:
-    """What the model writes after PROMPT, and the likeliest characters after OPENING."""
+def written(model: nn.Module, tok: CharTokenizer, context_length: int) -> str:
+    """What the model writes after PROMPT."""
     generator, ids = torch.Generator().manual_seed(SEED), readable(tok, PROMPT)
     begun = len(ids)
     with eval_mode(model):
-
-        def logits(past: list[int]) -> Tensor:
-            return model(torch.tensor([past[-context_length:]]))[0, -1]
-
         for _ in range(WRITTEN):
-            p = (logits(ids) / TEMPERATURE).softmax(dim=0)
+            logits = model(torch.tensor([ids[-context_length:]]))[0, -1]
+            p = (logits / TEMPERATURE).softmax(dim=0)
             ids.append(int(torch.multinomial(p, 1, generator=generator)))
-        best = logits(readable(tok, OPENING)).softmax(dim=0).topk(SHOWN)
-    return {
-        "text": tok.decode(ids[begun:]),
-        "next": [[tok.decode([int(i)]), round(float(p), 3)] for p, i in zip(*best, strict=True)],
-    }
+    return tok.decode(ids[begun:])
 
 
 def climb(name: str, tok: CharTokenizer, splits: dict, quick: bool) -> dict:
-    """One rung: its rate by the development split, then three seeds."""
+    """One rung: both rates on the development split, then three seeds."""
     V, options = tok.vocab_size, SHORT | {"steps": 2 if quick else STEPS}
     development = {}
     for lr in RATES:
         history = train(rung(name, V, 0), *splits["development"], lr=lr, seed=0, **options)
         development[lr] = round(history.val_loss[-1], 4)
-    lr = min(development, key=lambda lr: development[lr])
-    losses: list[float] = []
+    losses, text = [], ""
     for seed in SEEDS:
         model = rung(name, V, seed)
-        if seed == SEEDS[0]:
-            start = evaluate(model, splits["validation"][1][:5000], CONTEXT)
-        history = train(model, *splits["validation"], lr=lr, seed=seed, **options)
+        history = train(model, *splits["validation"], lr=RATE, seed=seed, **options)
         losses.append(round(history.val_loss[-1], 4))
-        if seed == SEEDS[0]:
-            written = frame(model, tok, CONTEXT)
-    found = {"steps": options["steps"], "lr": lr, "development": development}
-    return {"name": name, **found, "losses": losses, "start": round(start, 4), **written}
+        text = text or written(model, tok, CONTEXT)
+    return {"name": name, "development": development, "losses": losses, "text": text}
+
+
+def page_gpt(tok: CharTokenizer, splits: dict, quick: bool) -> dict:
+    """The GPT of the page, with three seeds."""
+    sizes, training = GPT_RUN["model"], GPT_RUN["training"]
+    training = training | ({"steps": 2, "warmup": 1} if quick else {})
+    losses, text = [], ""
+    for seed in SEEDS:
+        torch.manual_seed(seed)
+        model = RightGPT(**sizes | {"vocab_size": tok.vocab_size})
+        history = train(model, *splits["validation"], **training | {"seed": seed})
+        losses.append(round(history.val_loss[-1], 4))
+        text = text or written(model, tok, sizes["context_length"])
+    return {"name": "your GPT", "losses": losses, "text": text}
 
 
 def measure(options: argparse.Namespace) -> dict:
@@ -168,22 +171,20 @@ def measure(options: argparse.Namespace) -> dict:
     ids, val_ids = splits["validation"]
     pairs, shipped = Pairs(ids, V), GPT.pretrained("tiny-shakespeare")
     counted = [round(evaluate(pairs, val_ids, CONTEXT), 4)]
-    rungs = [{"name": "table of pairs", "losses": counted, **frame(pairs, tok, CONTEXT)}]
+    text = written(pairs, tok, CONTEXT)
+    rungs = [{"name": "table of pairs", "losses": counted, "text": text}]
     for name in RUNGS:
         rungs.append(climb(name, tok, splits, options.quick))
         print(json.dumps(rungs[-1]), flush=True)
+    rungs.append(page_gpt(tok, splits, options.quick))
     own = CharTokenizer.pretrained("tiny-shakespeare")
-    steps, trained = load_checkpoints()[-1]
-    loss = training_record()["validation"][str(steps)]
-    rungs.append({"name": "GPT, 48 wide", "steps": steps, "losses": [loss]})
-    rungs[-1] |= frame(trained, own, trained.context_length)
-    record = shipped_record("tiny-shakespeare")
-    rungs.append({"name": "GPT, 128 wide", "steps": record["steps"]})
-    rungs[-1] |= {"losses": [record["losses"]["validation"]]}
-    rungs[-1] |= frame(shipped, own, shipped.context_length)
+    counted = [shipped_record("tiny-shakespeare")["losses"]["validation"]]
+    text = written(shipped, own, shipped.context_length)
+    rungs.append({"name": "trained for longer", "losses": counted, "text": text})
     return {
-        "what": "chapter 10's rungs trained for long: losses on the whole validation split, texts",
+        "what": "chapter 10's rungs as on the page: losses on the whole validation split, texts",
         "rungs": rungs,
+        "without": [climb(name, tok, splits, options.quick) for name in WITHOUT],
     }
 
 

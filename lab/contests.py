@@ -9,7 +9,7 @@ import argparse
 import statistics
 from collections.abc import Iterator
 
-from lab import climb, law, runs
+from lab import law, runs
 from scratchformer.models import GPT
 from scratchformer.shipped import shipped_record
 from scratchformer_course.ch11_training.stored_steps import training_record
@@ -37,13 +37,7 @@ def on_shakespeare() -> Iterator[dict]:
     for name, run in zip(("window of 8", "wider and longer"), of_larger, strict=True):
         parts = run["parameters"], run["steps"], batch, run["losses"]
         yield row("04_first_network", name, *parts)
-    climbed = load_measurements("climb")
-    of, top = climbed["settings"], next(r for r in climbed["rungs"] if r["name"] == "residuals")
-    guesses = of["batch_size"] * of["context_length"]
-    model = climb.rung("residuals", runs.CHARACTERS, 0)
-    parts = runs.size(model), top["steps"], guesses, top["losses"]
-    yield row("10_bigram_to_gpt", "top rung", *parts)
-    yield short_run("10_bigram_to_gpt", "GPT, 800 steps", "chapter 10")
+    yield short_run("10_bigram_to_gpt", "GPT, 300 steps", "chapter 10")
     film, shipped = training_record(), shipped_record("tiny-shakespeare")
     for page, name, record, loss in (
         ("11_training", "GPT, 5,000 steps", film, film["validation"]["5000"]),

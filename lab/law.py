@@ -13,8 +13,7 @@ isoflop     one budget of operations, the size that the law prefers, half of it 
 
 Settings of Shakespeare are chosen on the development split (the last tenth of the training split)
 by models that read the other nine tenths (`core`). All other runs read the whole training split
-and are scored once, on the validation split. Beside them stand counters (Kneser–Ney), whose order
-is chosen in the same way. All together takes about 35 minutes of one core.
+and are scored once, on the validation split. All together takes about 35 minutes of one core.
 """
 
 import itertools
@@ -62,7 +61,6 @@ COUNTED = 1_000_000  # of which its tokenizer is made
 SLICE = 1500  # characters of a slice, where a share of a text is taken
 MIDDLE = 64  # the width of the stage repetition
 ISOFLOP = (2e11, 5e11, 1.25e12)  # operations, 6 N D; the second is tried
-ORDERS = range(2, 9)  # of counters
 SETTINGS = {
     "context_length": CONTEXT,
     "batch_size": BATCH,
@@ -83,7 +81,6 @@ SETTINGS = {
     "slice": SLICE,
     "isoflop": ISOFLOP,
     "rates": {str(width): [RATES[width], LATER.get(width, ())] for width in WIDTHS},
-    "orders": list(ORDERS),
 }
 
 
@@ -108,7 +105,7 @@ def shakespeare() -> dict:
     training, val = train_val_split(ids, 0.9)
     core, dev = train_val_split(training, 0.9)
     parts = {"training": training, "val": val, "core": core, "dev": dev}
-    return parts | {"less its first tenth": training[len(dev) :], "vocab_size": tok.vocab_size}
+    return parts | {"vocab_size": tok.vocab_size}
 
 
 @lru_cache(maxsize=1)
@@ -323,48 +320,13 @@ def count(corpus: str, ids: torch.Tensor, part: str, order: int) -> float:
     return round(counts.nats_per_token(scored(corpus, part)), 4)
 
 
-def chosen_order(corpus: str, ids: torch.Tensor) -> int:
-    """The order whose counts of `ids` are the best on the development text."""
-    return min(ORDERS, key=lambda order: count(corpus, ids, "dev", order))
-
-
-def counters(repeated: list[dict]) -> list[dict]:
-    """Counts beside the networks: on the same characters, of an order chosen as their rates are.
-
-    `repeated` are the jobs of the stage repetition.
-    """
-    found = []
-    n = STEPS["tinyshakespeare"][-1]
-    for job in repeated:
-        if job["steps"] != n:
-            continue
-        ids = text_of(job)
-        to_choose = text_of(
-            job | {"text": TEXTS["tuning"] if job["corpus"] == "playhouse" else "core"}
-        )
-        order = chosen_order(job["corpus"], to_choose)
-        found.append({key: job[key] for key in ("corpus", "text", "share")}
-                     | {"characters": len(ids), "order": order, "scored": "val",
-                        "loss": count(job["corpus"], ids, "val", order)})  # fmt: skip
-    corpus = "tinyshakespeare"
-    order = chosen_order(corpus, scored(corpus, "core"))
-    for text, part in (("core", "dev"), ("core", "val"), ("less its first tenth", "val")):
-        ids = scored(corpus, text)
-        found.append({"corpus": corpus, "text": text, "share": 1, "characters": len(ids),
-                      "order": order, "scored": part,
-                      "loss": count(corpus, ids, part, order)})  # fmt: skip
-    return found
-
-
 def measure(_) -> dict:
     """All that is stored."""
     runs.load_text(write=True)  # whether stored or not: Playhouse must not stand in for it
     trained, rules = all_runs()
-    repeated = [job for corpus, rule in rules.items() for job in repetition(corpus, rule)]
     return {
         "what": "losses in nats a character of small GPTs, by size, characters read and text",
         "rules": rules,
-        "counters": counters(repeated),
         "runs": trained,
     }
 

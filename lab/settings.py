@@ -5,14 +5,18 @@ Usage: python -m lab.settings [--quick | --write] [--only PART]
 The chapter's GPT, on windows of 32 characters. Rates are chosen on development, and the validation
 split is read once, by runs on all of the training text at the rates that were chosen.
 
-batch      at equal numbers of characters read: the loss by rate, for three sizes of the batch
+batch      64 windows in a step: the loss by rate, with a short and with a long warm-up; on
+           development alone
 schedules  constant, cosine, linear, and WSD: the stable run, cooled from several places
-decay      no weight decay, decay of all weights, decay of the matrices inside the blocks alone
+optimizers plain descent, momentum and AdamW, each at the best of its rates on development
+births     the first 2,000 steps of the time machine's run, with two other seeds: the head that
+           looks back most, and the loss without it
 """
 
 import argparse
 import copy
 import statistics
+from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -22,26 +26,40 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils import clip_grad_norm_
 
-from lab import runs
+from lab import runs, time_machine
+from scratchformer.attention import recorded_attention
 from scratchformer.data.batches import random_batch
 from scratchformer.models import GPT, GPTConfig
+from scratchformer.models.heads import silenced
 from scratchformer.training import evaluate, learning_rate
+from scratchformer_course.ch11_training.stored_steps import training_record
 from scratchformer_course.measurements import FOLDER
 
 FILE = FOLDER / "settings.json"
 T, SEEDS = 32, range(3)
 RATES = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032)
-CHARACTERS, BATCHES = 2**19, (4, 16, 64)  # read by each run, and windows in a step
+CHARACTERS, BATCH = 2**19, 64  # read by each run, and windows in a step
+TRIED, WARMUPS = RATES[3:], (0.05, 0.2)  # rates, and warm-ups as shares of the steps
 STEPS, WARMUP, COOLING = 1200, 60, 0.2  # of the schedules; a cooling's share of its run
 LENGTHS = (300, 600, 1200)  # of the runs that one stable run is cooled for
 CHOSEN_ON = 30_001  # characters of the development split
-DECAY_STEPS, DECAYS, DECAY_RATE = 1200, (0.1, 1.0), 0.004
+OPTIMIZERS: dict[str, tuple[float, ...]] = {  # the rates that each may try, in 100 steps
+    "descent": (0.1, 0.3, 1.0, 3.0),
+    "momentum": (0.03, 0.1, 0.3, 1.0),
+    "AdamW": (0.001, 0.003, 0.01),
+}
+BIRTHS, BORN_SEEDS = (100, 300, 500, 750, 1000, 1500, 2000), (1, 2)  # steps that are looked at
+OF_RECORD = training_record()["settings"]["training"]  # chosen by lab/time_machine.py
+BORN_RATE, BORN_STEPS = OF_RECORD["lr"], OF_RECORD["steps"]  # of the schedule
 MODEL: dict[str, Any] = {"d_model": 64, "n_heads": 4, "n_layers": 2}
 SIZES = MODEL | {"context_length": T}
 SETTINGS: dict[str, Any] = {
-    "batch": SIZES | {"characters": CHARACTERS, "sizes": BATCHES, "rates": RATES},
+    "batch": SIZES | {"characters": CHARACTERS, "batch": BATCH, "rates": TRIED, "warmups": WARMUPS},
     "schedules": SIZES | {"steps": STEPS, "warmup": WARMUP, "cooling": COOLING, "lengths": LENGTHS},
-    "decay": SIZES | {"steps": DECAY_STEPS, "decays": DECAYS, "rate": DECAY_RATE},
+    "optimizers": SIZES | {"steps": 100, "batch": 16, "rates": OPTIMIZERS},
+    "births": time_machine.SIZES
+    | time_machine.TRAINING
+    | {"steps": BORN_STEPS, "looked_at": BIRTHS, "seeds": BORN_SEEDS, "lr": BORN_RATE},
 }
 
 
@@ -50,18 +68,16 @@ def new_model(vocab_size: int, seed: int) -> GPT:
     return GPT(GPTConfig(vocab_size, T, **MODEL))
 
 
-def new_optimizer(
-    model: nn.Module, decay: float = 0.1, where: str = "matrices"
-) -> torch.optim.AdamW:
-    """AdamW, whose decay touches all weights or only the matrices inside the blocks."""
+def new_optimizer(model: nn.Module) -> torch.optim.AdamW:
+    """AdamW, whose decay touches the matrices inside the blocks alone."""
     inside = [p for name, p in model.named_parameters() if p.dim() == 2 and name.startswith("h.")]
-    chosen = {id(p) for p in (inside if where == "matrices" else model.parameters())}
+    chosen = {id(p) for p in inside}
     groups = [
         {"params": [p for p in model.parameters() if (id(p) in chosen) == decays]}
-        | {"weight_decay": decay if decays else 0.0}
+        | {"weight_decay": 0.1 if decays else 0.0}
         for decays in (True, False)
     ]
-    return torch.optim.AdamW([g for g in groups if g["params"]], betas=(0.9, 0.95), fused=True)
+    return torch.optim.AdamW(groups, betas=(0.9, 0.95), fused=True)
 
 
 def steps_of(
@@ -71,12 +87,13 @@ def steps_of(
     batch: int,
     rates: list[float],
     generator: torch.Generator,
+    length: int | None = None,
 ) -> Iterator[float]:
-    """One step for each rate; yields the loss of its batch."""
+    """One step for each rate, on windows of T or `length` characters; yields the loss of each."""
     for rate in rates:
         for group in optimizer.param_groups:
             group["lr"] = rate
-        x, y = random_batch(ids, batch, T, generator)  # (B, T) each
+        x, y = random_batch(ids, batch, length or T, generator)  # (B, T) each
         loss = F.cross_entropy(model(x).flatten(0, 1), y.flatten())
         optimizer.zero_grad()
         loss.backward()
@@ -96,10 +113,10 @@ def scheduled(name: str, lr: float, steps: int, warmup: int) -> list[float]:
             for s in range(steps)]  # fmt: skip
 
 
-def trained(V: int, ids: Tensor, rates: list[float], batch: int, seed: int, **decay) -> tuple:
+def trained(V: int, ids: Tensor, rates: list[float], batch: int, seed: int) -> tuple:
     """A run -> the model, and the mean loss of each hundred steps."""
     model, generator = new_model(V, seed), torch.Generator().manual_seed(seed)
-    losses = list(steps_of(model, new_optimizer(model, **decay), ids, batch, rates, generator))
+    losses = list(steps_of(model, new_optimizer(model), ids, batch, rates, generator))
     means = [round(statistics.mean(losses[i : i + 100]), 3) for i in range(0, len(losses), 100)]
     return model, means
 
@@ -112,30 +129,17 @@ def loss_on(model: GPT, scored: Tensor) -> float:
 
 
 def batch_part(splits: dict, V: int, shorter: int) -> dict:
-    """The loss by rate at each size of the batch: one seed for all, three around the best."""
-    found: dict[str, dict] = {"development": {}, "best": {}, "validation": {}}
-
-    def run(split: str, size: int, lr: float, seed: int) -> float:
-        ids, scored = splits[split]
-        steps = CHARACTERS // (size * T) // shorter
-        rates = scheduled("cosine", lr, steps, steps // 20)
-        return loss_on(trained(V, ids, rates, size, seed)[0], scored)
-
-    for size in BATCHES:
-        losses = {lr: [run("development", size, lr, 0)] for lr in RATES}
-        best = min(losses, key=lambda lr: losses[lr][0])
-        at = RATES.index(best)
-        for lr in RATES[max(0, at - 1) : at + 2]:
-            losses[lr] += [run("development", size, lr, seed) for seed in SEEDS[1:]]
-        means = {lr: statistics.mean(each) for lr, each in losses.items() if len(each) > 1}
-        best = min(means, key=lambda lr: means[lr])
-        found["development"][str(size)] = {str(lr): each for lr, each in losses.items()}
-        found["best"][str(size)] = best
-        found["validation"][str(size)] = [run("validation", size, best, seed) for seed in SEEDS]
-        print(
-            size, found["development"][str(size)], best, found["validation"][str(size)], flush=True
-        )
-    return {"characters": CHARACTERS // shorter, **found}
+    """Share of the warm-up -> rate -> the losses of three seeds."""
+    ids, scored = splits["development"]
+    steps = max(2, CHARACTERS // (BATCH * T) // shorter)
+    found: dict[str, dict] = {str(share): {} for share in WARMUPS}
+    for share in WARMUPS:
+        for lr in TRIED:
+            rates = scheduled("cosine", lr, steps, round(steps * share))
+            models = [trained(V, ids, rates, BATCH, seed)[0] for seed in SEEDS]
+            found[str(share)][str(lr)] = [loss_on(model, scored) for model in models]
+            print(share, lr, found[str(share)][str(lr)], flush=True)
+    return {"characters": CHARACTERS // shorter, "development": found}
 
 
 def cooled(V: int, ids: Tensor, lr: float, lengths: tuple[int, ...], warmup: int, seed: int):
@@ -227,27 +231,79 @@ def schedules_part(splits: dict, V: int, shorter: int) -> dict:
     }
 
 
-def decay_part(splits: dict, V: int, shorter: int) -> dict:
-    """Losses on development, and the mean gain of the norms, at one rate."""
+def optimizer_named(name: str, model: nn.Module) -> torch.optim.Optimizer:
+    if name == "AdamW":
+        return new_optimizer(model)
+    return torch.optim.SGD(model.parameters(), momentum=0.9 if name == "momentum" else 0.0)
+
+
+def optimizers_part(splits: dict, V: int, shorter: int) -> dict:
+    """Each optimiser at its rates on development; at its best, three seeds on validation."""
+    found: dict[str, dict] = {"development": {}, "best": {}, "validation": {}}
+
+    def run(split: str, name: str, lr: float, seed: int) -> float:
+        ids, scored = splits[split]
+        model, generator = new_model(V, seed), torch.Generator().manual_seed(seed)
+        rates = [lr] * max(1, 100 // shorter)
+        deque(steps_of(model, optimizer_named(name, model), ids, 16, rates, generator), maxlen=0)
+        return loss_on(model, scored)
+
+    for name, rates in OPTIMIZERS.items():
+        tried = {lr: run("development", name, lr, 0) for lr in rates}
+        best = min(tried, key=lambda lr: tried[lr])
+        found["development"][name] = {str(lr): loss for lr, loss in tried.items()}
+        found["best"][name] = best
+        found["validation"][name] = [run("validation", name, best, seed) for seed in SEEDS]
+        print(name, tried, best, found["validation"][name], flush=True)
+    return found
+
+
+@torch.no_grad()
+def looks_back(model: GPT, text: Tensor) -> Tensor:
+    """The mean weight of each head on the character just before, (blocks, heads)."""
+    width = min(100, len(text))
+    with recorded_attention(model) as weights:
+        model(text[:1000].unfold(0, width, width))  # (10, 100)
+    return torch.stack([w.diagonal(-1, 2, 3).mean((0, 2)) for w in weights.values()])
+
+
+def births_part(splits: dict, V: int, shorter: int) -> dict:
+    """For each seed and step: the loss, the weight on the character before of the head that looks
+    back most at the end, and the loss without that head."""
     ids, scored = splits["development"]
-    rates = scheduled("cosine", DECAY_RATE, DECAY_STEPS // shorter, max(1, WARMUP // shorter))
-    found = []
-    for decay, where in [(0.0, "all"), *((d, w) for d in DECAYS for w in ("all", "matrices"))]:
-        losses, gains = [], []
-        for seed in SEEDS:
-            model, _ = trained(V, ids, rates, 16, seed, decay=decay, where=where)
-            losses.append(loss_on(model, scored))
-            norms = [m.weight.data for m in model.modules() if isinstance(m, nn.LayerNorm)]
-            gains.append(round(torch.cat(norms).mean().item(), 3))
-        found.append({"decay": decay, "where": where, "losses": losses, "gains": gains})
+    steps = BIRTHS if shorter == 1 else (1, 2)
+    length, found = time_machine.SIZES["context_length"], []
+    schedule = {key: time_machine.TRAINING[key] for key in ("warmup", "schedule")}
+    schedule |= {"lr": BORN_RATE, "steps": BORN_STEPS}
+    for seed in BORN_SEEDS:
+        torch.manual_seed(seed)
+        model, kept = GPT(GPTConfig(V, **time_machine.SIZES)), []
+        optimizer, generator = new_optimizer(model), torch.Generator().manual_seed(seed)
+        for done in range(steps[-1]):
+            rate = [learning_rate(done, **schedule)]
+            size = time_machine.TRAINING["batch_size"]
+            deque(steps_of(model, optimizer, ids, size, rate, generator, length), maxlen=0)
+            if done + 1 in steps:
+                kept.append(copy.deepcopy(model))
+        tables = [looks_back(each, scored) for each in kept]
+        block, head = divmod(int(tables[-1].argmax()), time_machine.SIZES["n_heads"])
+        rows = []
+        for step, each, table in zip(steps, kept, tables, strict=True):
+            loss = evaluate(each, scored, length)
+            with silenced(each, [(block + 1, head + 1)]):
+                without = evaluate(each, scored, length)
+            numbers = loss, table[block, head].item(), without
+            rows.append([step, *(round(number, 3) for number in numbers)])
+        found.append({"seed": seed, "block": block + 1, "head": head + 1, "rows": rows})
         print(found[-1], flush=True)
-    return {"rate": DECAY_RATE, "steps": len(rates), "trials": found}
+    return {"columns": ["step", "loss", "weight", "loss without it"], "runs": found}
 
 
 PARTS: dict[str, Callable] = {
     "batch": batch_part,
     "schedules": schedules_part,
-    "decay": decay_part,
+    "optimizers": optimizers_part,
+    "births": births_part,
 }
 
 

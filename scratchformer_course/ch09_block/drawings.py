@@ -1,4 +1,4 @@
-"""Chapter 9's drawings: the stream and its sublayers, the feed-forward network, norms, masks."""
+"""Chapter 9's drawings: the stream and its sublayers, the feed-forward network, norms."""
 
 from collections.abc import Sequence
 
@@ -36,52 +36,31 @@ def road():
     )
 
 
-def _plane(d, left, points, labels, signs, axes, unit, origin):
-    """Axes, and a circle with + or − for each phrase; equal points share one circle."""
-    x0, y0 = left + origin[0], origin[1]
-    gap = 12 if (0, 0) in [tuple(p) for p in points] else 0  # a sign there must not be crossed
-    for start, end in ((left + 6, x0 - gap), (x0 + gap, left + 212)):
-        d.line([(start, y0), (end, y0)], "muted", width=1)
-    d.line([(x0, 40), (x0, y0 - gap)], "muted", width=1)
-    if not gap:
-        d.line([(x0, y0), (x0, y0 + 98)], "muted", width=1)
-    d.text(left + 212, y0 + 24, axes[0], "muted", anchor="end", size=13)
-    d.text(x0, 27, axes[1], "muted", size=13)
-    seen: dict[tuple, int] = {}
-    for (px, py), label, sign in zip(points, labels, signs, strict=True):
-        x, y = x0 + unit * px, y0 - unit * py
-        place = (round(x), round(y))
-        below = seen.get(place, 0)
-        seen[place] = below + 1
-        colour = "value" if sign > 0 else "key"
-        if not below:
-            d.circle(x, y, 12, colour, fill=0.25, text="+" if sign > 0 else "−", bold=True)
-        high = y - 24 if (px, py) == (1, 0) else y + 24 + 18 * below
-        side = 50 if (px, py) == (0, 1) else 0
-        d.text(x + side, y if side else high, label, colour, size=13)
-
-
-def fold(
-    before: Sequence[Sequence[float]],
-    after: Sequence[Sequence[float]],
-    phrases: Sequence[str],
-    wanted: Sequence[float],
-):
-    """The four phrases as points, before the bend (left) and after it (right)."""
-    d = Drawing(470, 262)
-    _plane(d, 0, before, phrases, wanted, ("turn", "mood"), 110, (106, 124))
-    _plane(d, 252, after, phrases, wanted, ("hidden 1", "hidden 2"), 112, (52, 172))
-    d.line([(284, 96), (388, 200)], "ink", dashed=True)
-    d.arrow(214, 100, 250, 100)
-    d.text(232, 84, "bend", size=13)
-    d.text(106, 252, "no straight line", size=13)
-    d.text(352, 252, "one straight line", size=13)
+def rule(looks: Sequence[tuple[str, float]], bias: float, writes: tuple[str, float]):
+    """One hidden number of a feed-forward network: what it looks for, its bend, what it writes."""
+    d = Drawing(470, 176, size=13)
+    d.text(60, 18, "the word", bold=True, size=15)
+    d.text(216, 18, "hidden number", bold=True, size=15)
+    d.text(404, 18, "the stream", bold=True, size=15)
+    y0, middle = 52, 96
+    for i, (name, weight) in enumerate(looks):
+        y = y0 + 88 * i / max(1, len(looks) - 1)
+        d.box(14, y - 14, 92, 28, name, "stream", fill=0.2)
+        d.arrow(106, y, 160, middle + (y - middle) / 3)
+        d.text(130, y + (-12 if y < middle else 22), f"× {weight:g}", mono=True)
+    d.box(162, middle - 26, 108, 52, "", "ink", fill=0.07)
+    d.text(216, middle - 9, f"sum − {-bias:g}", mono=True)
+    d.line([(184, middle + 17), (216, middle + 17), (238, middle + 1)], "ink", width=2.5)
+    d.text(216, middle + 44, "the bend", "muted")
+    name, weight = writes
+    d.arrow(270, middle, 350, middle)
+    d.text(308, middle - 12, f"× {weight:g}", mono=True)
+    d.box(352, middle - 14, 104, 28, f"adds to {name}", "stream", fill=0.2)
+    names = " and ".join(f"{name} times {weight:g}" for name, weight in looks)
     return d.show(
-        "Two planes with the four phrases as points. On the left they are the corners of a square, "
-        "very good and not bad (plus) on one diagonal, not good and very bad (minus) on the other: "
-        "no straight line parts plus from minus. On the right, after the bend, the two minus "
-        "phrases lie together at the origin, very good lies to the right and not bad above: one "
-        "dashed straight line parts them."
+        f"One hidden number, from left to right. It reads {names}, subtracts {-bias:g} from the "
+        f"sum, and bends the result, so that nothing below 0 passes. What is left, times "
+        f"{weight:g}, is added to {name}. It is a rule: what it looks for, and what it writes."
     )
 
 
@@ -111,127 +90,10 @@ def feed_forward(words: Sequence[str], d_model: int, d_ff: int):
     )
 
 
-def _branch(d, x, y, name, norm_before):
-    """A branch that leaves the stream at (x, y), passes its boxes and comes back to a plus."""
-    d.line([(x, y), (x + 122, y)], "ink")
-    top = y + 12
-    if norm_before:
-        d.arrow(x + 122, y, x + 122, top)
-        d.box(x + 82, top, 80, 28, "norm", "muted", fill=0.2)
-        d.arrow(x + 122, top + 28, x + 122, top + 44)
-        top += 44
-    else:
-        d.arrow(x + 122, y, x + 122, top + 14)
-        top += 14
-    d.box(x + 66, top, 112, 30, name, "ink", fill=0.07)
-    plus = y + 106
-    d.line([(x + 122, top + 30), (x + 122, plus)], "ink")
-    d.arrow(x + 122, plus, x + 13, plus)
-
-
-def pre_and_post():
-    """Pre-norm and post-norm side by side, read from top to bottom."""
-    d = Drawing(470, 436)
-    for left, title, pre in ((38, "pre-norm", True), (276, "post-norm", False)):
-        d.text(left + 80, 16, title, bold=True, size=15)
-        d.text(left, 44, "x", "stream", bold=True)
-        ways = [(58, 400)] if pre else [(58, 202), (226, 368), (392, 404)]
-        for top, bottom in ways:
-            d.line([(left, top), (left, bottom)], "stream", width=4)
-        d.arrow(left, 400, left, 430, "stream", width=4)
-        for y, name in ((76, "attention"), (242, "feed-forward")):
-            _branch(d, left, y, name, pre)
-            d.plus(left, y + 106)
-            if not pre:
-                d.box(left - 32, y + 126, 64, 24, "norm", "muted", fill=0.2)
-    return d.show(
-        "Two blocks side by side, read from top to bottom, each a thick stream with two branches, "
-        "attention and feed-forward, that come back to a plus sign on the stream. In the pre-norm "
-        "block a norm stands at the beginning of each branch, and the stream itself runs from top "
-        "to bottom without meeting one. In the post-norm block the norms stand on the stream, one "
-        "after each plus sign."
-    )
-
-
-def _mask(d, x, y, causal, colour):
-    """Four rows of squares: coloured where the position of a row may look."""
-    d.grid(x, y, [[float(j <= i or not causal) for j in range(4)] for i in range(4)], 9, colour)
-
-
-def _sublayer(d, left, y, name, pre, causal=None, colour="query"):
-    """A sublayer and its plus from height `y` on, with its mask; returns where the next begins."""
-    stream, middle, height = left + 26, left + 92, 30 if causal is None else 46
-    top = y + (42 if pre else 16)
-    plus = top + height + 16
-    d.line([(stream, y), (middle, y), (middle, y + 9)], "ink")
-    if pre:
-        d.box(middle - 30, y + 9, 60, 22, "norm", "muted", fill=0.2, size=13)
-    d.arrow(middle, top - (11 if pre else 8), middle, top)
-    d.box(left + 38, top, 108, height, "", "ink", fill=0.07)
-    words = middle if causal is None else left + 72
-    lines = name.split("\n")
-    d.texts(words, top + height / 2 - 8.5 * (len(lines) - 1), lines, down=17, size=13)
-    if causal is not None:
-        _mask(d, left + 105, top + 5, causal, colour)
-    d.line([(middle, top + height), (middle, plus)], "ink")
-    d.arrow(middle, plus, stream + 12, plus)
-    d.plus(stream, plus, 11, 16)
-    if pre:
-        return plus + 24
-    d.box(left + 2, plus + 16, 48, 22, "norm", "muted", fill=0.2, size=13)
-    return plus + 52
-
-
-def three_blocks():
-    """The blocks of a decoder, an encoder, and a decoder that looks across at an encoder."""
-    d = Drawing(470, 462)
-    attention, cross, network = "attention", "cross-\nattention", "feed-forward"
-    for left, name, kind, pre, layers in (
-        (2, "GPT-2", "a decoder", True, [(attention, True), (network, None)]),
-        (160, "BERT", "an encoder", False, [(attention, False), (network, None)]),
-        (
-            318,
-            "translator",
-            "a decoder that reads",
-            False,
-            [(attention, True), (cross, False), (network, None)],
-        ),
-    ):
-        d.text(left + 76, 14, name, bold=True, size=15)
-        d.text(left + 76, 36, kind, "muted", size=13)
-        d.text(left + 8, 62, "x", "stream", bold=True)
-        y, gaps = 72, []
-        for sublayer, causal in layers:
-            colour = "key" if sublayer == cross else "query"
-            end = _sublayer(d, left, y, sublayer, pre, causal, colour)
-            plus = end - (24 if pre else 52)
-            gaps += (
-                [(plus - 11, plus + 11)]
-                if pre
-                else [(plus - 11, plus + 11), (plus + 16, plus + 38)]
-            )
-            y = end
-        start = 54
-        for above, below in gaps:
-            d.line([(left + 26, start), (left + 26, above)], "stream", width=4)
-            start = below
-        d.arrow(left + 26, start, left + 26, y + 18, "stream", width=4)
-    return d.show(
-        "Three blocks side by side, read from top to bottom, each a thick stream whose branches "
-        "come back to a plus sign. GPT-2, a decoder: norms stand at the beginning of the branches, "
-        "and the mask of attention is a staircase, so that each position looks at itself and its "
-        "past. BERT, an encoder: norms stand on the stream after each plus, and all squares of "
-        "the mask are coloured, so that every position looks everywhere. The translator's decoder: "
-        "norms on the stream, a staircase, and between attention and feed-forward a third "
-        "sublayer, cross-attention, whose squares are all coloured: it looks at the whole text "
-        "that is read."
-    )
-
-
 def axes(words: Sequence[str], n_channels: int):
     """A table of positions and channels twice: one row shares a mean, or one column does."""
-    d = Drawing(470, 236, size=13)
     cell, n_words = 26, len(words)
+    d = Drawing(470, 106 + cell * n_words, size=13)
     row, column = 1, 2
     by_row = [[float(t == row) for _ in range(n_channels)] for t in range(n_words)]
     by_column = [[float(c == column) for c in range(n_channels)] for _ in range(n_words)]

@@ -1,5 +1,7 @@
 """The exercises of chapter 9, the block."""
 
+import itertools
+
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -8,7 +10,7 @@ from scratchformer import blocks
 from scratchformer.attention import MultiHeadAttention, causal_mask
 from scratchformer_course.kit.checks.cases import drawn, normal
 from scratchformer_course.kit.checks.engine import exercise, mistake, refused
-from scratchformer_course.kit.checks.question import number, which
+from scratchformer_course.kit.checks.question import number
 from scratchformer_course.kit.checks.verdict import expect
 
 
@@ -60,7 +62,7 @@ FeedForward = exercise(
     praise="`FeedForward` is right: up, bend, down, for each position by itself.",
     right=[RightFeedForward, ByMatrices],
     hints=[
-        "How wide is a vector behind the first layer, and what happens to it before the second?",
+        "How wide is a vector after the first layer, and what happens to it before the second?",
         "`self.c_fc` is `nn.Linear(d_model, d_ff)`, and `self.c_proj` leads back. In `forward` "
         "three parts follow each other, and `self.activation` is the middle one.",
     ],
@@ -305,136 +307,25 @@ TransformerBlock = exercise(
 )
 
 
-def _leak(call, x):
-    """By how much an output moves with a later token; raises `Wrong` if it looks like no norm."""
-
-    def output(x):
-        return call(x).like(x).double()
-
-    before = output(x)
-    shapes = f"got {tuple(before.shape)}, expected {tuple(x.shape)}"
-    expect(before.shape == x.shape, f"Return as many numbers as came: {shapes}.")
-    expect(before.isfinite().all(), "The result holds NaN or infinity.")
-    mean = float(before.mean(dim=-1).abs().max())
-    expect(mean < 0.02, f"The mean of a position is up to {mean:.2g} away from 0: it is noticed.")
-    off = float((before.var(dim=-1, correction=0) - 1).abs().max())
-    far = f"The variance of a position is up to {off:.2g} away from 1: it is noticed."
-    expect(off < 0.02, far)
-    expect(output(x).equal(before), "The same input gives another result the second time.")
-    texts = range(len(x))
-    for text in texts:
-        changed = x.clone()
-        changed[text] = _random(6, *x.shape[1:])
-        moved = (output(changed) - before).abs()
-        for other in texts:
-            pair = f"Sequence {other + 1} moves when sequence {text + 1} changes"
-            why = f"{pair}: that is another fault, keep them apart."
-            expect(other == text or moved[other].max() < 1e-4, why)
-    leak = 0.0
-    for t in range(1, x.shape[1]):
-        for text in texts:
-            changed = x.clone()
-            changed[text, t] = _random(4, x.shape[2])
-            moved = (output(changed) - before).abs()
-            leak = max(leak, float(moved[text, :t].max()))
-    return leak
-
-
-def judge_leaky_norm(call):
-    leaks = _leak(call, 2 * _random(3, 2, 5, 16) + 1), _leak(call, _random(5, 3, 4, 8))
-    leak = leaks[0] if leaks[0] > 1e-3 else leaks[1]
-    expect(leak > 1e-3, "No output moves when a later token changes: this does not leak.")
-    moves = f"an output moves by {leak:.2g} when a later token changes"
-    return f"It leaks: {moves}, and looks normal."
-
-
-def adds_the_last_position(x):
-    return F.layer_norm(x + 0.1 * x[:, -1:], x.shape[-1:])
-
-
-def subtracts_the_mean_over_time(x):
-    centred = x - x.mean(dim=1, keepdim=True)
-    return F.layer_norm(centred, x.shape[-1:])
-
-
-def leaks_by_a_number_that_the_norm_removes(x):
-    last = x[:, -1:].mean(dim=-1, keepdim=True)
-    return F.layer_norm(x + last, x.shape[-1:])
-
-
-def has_mean_0_only(x):
-    x = x - x.mean(dim=1, keepdim=True)
-    return x - x.mean(dim=2, keepdim=True)
-
-
-leaky_norm = exercise(
-    "9.4",
-    "leaky_norm(x: (B, T, C)) -> like x; mean 0, variance 1 at each position, yet the past moves. "
-    "It must not mix the sequences of a batch, and give the same answer twice.",
-    judge=judge_leaky_norm,
-    right=[adds_the_last_position, subtracts_the_mean_over_time],
-    hints=[
-        "What can you add to every position, before an honest norm makes its mean 0 and variance "
-        "1?",
-        "Add something of a later position, such as a share of `x[:, -1:]`, and end with "
-        "`F.layer_norm(…, x.shape[-1:])`.",
-    ],
-    question=which(
-        "leaks by a number that the norm removes",
-        beside=[adds_the_last_position, subtracts_the_mean_over_time],
-        others=["has mean 0, but leaves the variance", "adds the other sequence"],
-    ),
-    mistakes=[
-        refused(
-            "leaks by a number that the norm removes",
-            "this does not leak",
-            leaks_by_a_number_that_the_norm_removes,
-        ),
-        refused(
-            "normalises over the time axis alone",
-            "away from 0: it is noticed",
-            lambda x: _normed(x, 1e-5, dims=(1,)),
-        ),
-        refused(
-            "has mean 0, but leaves the variance", "away from 1: it is noticed", has_mean_0_only
-        ),
-        refused(
-            "adds the other sequence",
-            "keep them apart",
-            lambda x: F.layer_norm(x + 0.1 * x.flip(0), x.shape[-1:]),
-        ),
-        refused(
-            "is random",
-            "another result the second time",
-            lambda x: _normed(torch.randn_like(x), 1e-5),
-        ),
-    ],
-)
-
-
-WORD = "article adjective noun verb royal asleep hush".split()  # the channels of a word
+WORD = "article adjective noun verb royal aged asleep hush".split()  # the channels of a word
 
 
 def _every_word():
-    """Each kind of word, royal or not, asleep or not: (16, 7), and which of them is due."""
-    words = [
-        [float(kind == k) for k in range(4)] + [royal, asleep, 0.0]
-        for kind in range(4)
-        for royal in (0.0, 1.0)
-        for asleep in (0.0, 1.0)
-    ]
-    x = torch.tensor(words)
-    return x, x[:, [2, 4, 5]].sum(dim=1) == 3
+    """Each kind of word, royal, aged, asleep or not: (32, 8); and which of them is due."""
+    kinds = torch.eye(4).tolist()
+    meanings = itertools.product((0.0, 1.0), repeat=3)
+    x = torch.tensor([[*kind, *has, 0.0] for kind, has in itertools.product(kinds, meanings)])
+    return x, x[:, [2, 4, 6]].sum(dim=1) == 3
 
 
 def judge_only_the_king(call):
-    weight, bias = call(7).like((torch.zeros(7), 0.0))
-    expect(weight.shape == (7,), f"`weight` has shape {tuple(weight.shape)}, expected (7,).")
-    x, due = _every_word()
-    x = x + 0.1 * _random(11, len(x), 7).clamp(-1, 1)  # attention and norms are never exact
+    weight, bias = call(8).like((torch.zeros(8), 0.0))
+    expect(weight.shape == (8,), f"`weight` has shape {tuple(weight.shape)}, expected (8,).")
+    words, due = _every_word()
+    x = words + 0.1 * _random(11, *words.shape).clamp(-1, 1)  # attention and norms are never exact
     hush = (x @ weight.float() + bias).relu()
-    for word, level, is_due in zip(_every_word()[0], hush.tolist(), due.tolist(), strict=True):
-        what = ", ".join(name for name, has in zip(WORD, word.tolist(), strict=True) if has)
+    for word, level, is_due in zip(words.tolist(), hush.tolist(), due.tolist(), strict=True):
+        what = ", ".join(name for name, has in zip(WORD, word, strict=True) if has)
         gets = f"a word with {what} gets {level:.2f}"
         expect(not is_due or level > 0.5, f"Too quiet: {gets}, but more than 0.5 is wanted.")
         expect(is_due or level < 0.1, f"Too loud: {gets}, but less than 0.1 is wanted.")
@@ -446,62 +337,61 @@ def _detector(bias, **weights):
 
 
 def right_only_the_king(C):
-    weight = torch.zeros(C)
-    weight[[2, 4, 5]] = 4  # noun, royal, asleep
-    return weight, -10.0
+    return _detector(-30, noun=12, royal=12, asleep=12)
 
 
 def against_the_others(C):
     weight = torch.zeros(C)
-    weight[[0, 1, 3]] = -4  # what is no noun
-    weight[[4, 5]] = 4
-    return weight, -6.0
+    weight[[0, 1, 3]] = -12  # what is no noun
+    weight[[4, 6]] = 12
+    return weight, -18.0
+
+
+def _of_a_beggar(rule):
+    """What a third of the rule makes of a noun that is asleep, before the bend."""
+    weight, bias = rule(8)
+    return (weight[[2, 6]].sum() + bias) / 3
 
 
 def leaves_the_noun_out(C):
-    weight = torch.zeros(C)
-    weight[[4, 5]] = 4  # royal, asleep
-    return weight, -6.0
+    return _detector(-18, royal=12, asleep=12)
 
 
 only_the_king = exercise(
-    "9.5",
+    "9.4",
     "only_the_king(C) -> weight (C,) and bias, so that relu(x @ weight + bias) is above 0.5 where "
-    "a word x is a noun, royal and asleep, and below 0.1 elsewhere. C = 7.",
+    "a word x is a noun, royal and asleep, and below 0.1 elsewhere. C = 8.",
     judge=judge_only_the_king,
     right=[right_only_the_king, against_the_others],
     hints=[
-        "Which three channels does the king have, and what do a sleeping beggar and a king who "
-        "wakes lack?",
+        "Which three channels does the sleeping king have, and which of them are missing in a "
+        "sleeping beggar, and in a king who is awake?",
         "Give three channels the same weight w. The sum is 3w for the king, and at most 2w for all "
         "others: which bias lies between them?",
     ],
-    question=which(
-        "leaves the noun out",
-        beside=[right_only_the_king, against_the_others],
-        others=["has no bias", "has a bias that is too low"],
+    question=number(
+        "A rule gives noun, royal and asleep a weight of 4 each, and has a bias of −10. A word is "
+        "a noun and asleep, but not royal. What does the rule make of it, before the bend?",
+        _of_a_beggar,
+        digits=0,
     ),
     mistakes=[
         refused("leaves the noun out", "Too loud: a word with article, royal", leaves_the_noun_out),
-        refused(
-            "has no bias",
-            "Too loud",
-            lambda C: _detector(0, noun=4, royal=4, asleep=4),
-        ),
+        refused("has no bias", "Too loud", lambda C: _detector(0, noun=12, royal=12, asleep=12)),
         refused(
             "has a bias that is too low",
             "Too quiet: a word with noun, royal, asleep gets 0.00",
-            lambda C: _detector(-13, noun=4, royal=4, asleep=4),
+            lambda C: _detector(-40, noun=12, royal=12, asleep=12),
         ),
         refused(
-            "finds who wakes",
+            "finds who is awake",
             "Too loud: a word with noun, royal gets",
-            lambda C: _detector(-6, noun=4, royal=4, asleep=-4),
+            lambda C: _detector(-18, noun=12, royal=12, asleep=-12),
         ),
         refused(
             "returns a column",
-            "`weight` has shape (7, 1), expected (7,)",
-            lambda C: (right_only_the_king(C)[0].unsqueeze(1), -10.0),
+            "`weight` has shape (8, 1), expected (8,)",
+            lambda C: (right_only_the_king(C)[0].unsqueeze(1), -30.0),
         ),
     ],
 )

@@ -1,8 +1,9 @@
-// A block with switches on a few words: the stream in front of it, behind attention and behind the
-// feed-forward network, with any part switched off, and with the same block several times.
+// A block with switches on a few words: how much of one channel each word has in the end, and the
+// stream before the block, after attention and after the feed-forward network, with any part switched
+// off, with the same block several times, and with other weights in the network's first hidden number.
 
 course.define("ch09_block", () => {
-  const { el, slider, note, title, table, newSwitch, choice } = course.live;
+  const { el, button, slider, note, title, table, newSwitch, choice } = course.live;
   const { newCache } = course.model;
   const { norm, apply, add, attend, activate } = course.model.parts;
   const OPEN = { causal: true, heads: [] }; // the causal mask is off, and no head is
@@ -82,9 +83,12 @@ course.define("ch09_block", () => {
     norm: "Norm",
   };
   const STATIONS = ["into the block", "after attention", "after the network"];
+  const LARGEST = 99; // the size of a number that can be typed
+  const TALL = 2; // what fills a bar, unless a word has more
 
-  function build({ words, channels, x, weights, counts, told: word }) {
+  function build({ words, channels, x, weights: given, counts, told: word, rule }) {
     const on = { attention: true, network: true, stream: true, norm: true, post: false };
+    const weights = { ...given };
     let count = 1;
     const switches = Object.entries(PARTS).map(([part, name]) => {
       const turn = (isOn) => {
@@ -110,6 +114,82 @@ course.define("ch09_block", () => {
       input.max = count;
       at.set(count); // which draws
     }
+
+    // The sentence: a bar over each word, as high as what it has of the channel in the end
+    const bars = words.map(() => el("div.sx-blk-fill"));
+    const levels = words.map(() => el("div"));
+    const sentence = el("div.sx-blk-sentence", [
+      note(`The bars show how much ${word} each word has in the end.`),
+      el("div", { role: "group", "aria-label": `${word} of each word` }, [
+        words.map((name, t) => el("div", levels[t], el("div.sx-blk-rail", bars[t]), el("b", name))),
+      ]),
+    ]);
+
+    // The network's first hidden number: the weights that can be edited, and its bias
+    const fields = [];
+    function field(name, read, write) {
+      const input = el("input", {
+        type: "number",
+        min: -LARGEST,
+        max: LARGEST,
+        step: "any",
+        "aria-label": name,
+        oninput: () => {
+          const number = input.value === "" ? NaN : Number(input.value);
+          const isGood = Math.abs(number) <= LARGEST; // NaN is not
+          input.setAttribute("aria-invalid", String(!isGood));
+          if (!isGood) return;
+          write(number);
+          draw();
+        },
+        onblur: fill,
+      });
+      fields.push({ input, read });
+      return input;
+    }
+    function fill() {
+      for (const { input, read } of fields) {
+        if (document.activeElement === input) continue;
+        input.value = read();
+        input.setAttribute("aria-invalid", String(false));
+      }
+    }
+    const [LOOKS, BIAS] = ["mlp.c_fc.weight", "mlp.c_fc.bias"];
+    const restore = () => {
+      weights[LOOKS] = given[LOOKS].map((row) => [...row]);
+      weights[BIAS] = [...given[BIAS]];
+      fill();
+      draw();
+    };
+    const looks = rule.map((name) => {
+      const c = channels.indexOf(name);
+      const write = (number) => {
+        weights[LOOKS][0][c] = number;
+      };
+      return [
+        field(`weight of ${name}`, () => weights[LOOKS][0][c], write),
+        el("span", ` · ${name} + `),
+      ];
+    });
+    const bias = field(
+      "bias",
+      () => weights[BIAS][0],
+      (number) => {
+        weights[BIAS][0] = number;
+      },
+    );
+    const rules = rule.length
+      ? el("div.sx-blk-rule", [
+          el("span", "The network writes "),
+          el("b", word),
+          el("span", " where "),
+          looks,
+          bias,
+          el("span", " is above 0. "),
+          button("As in the chapter", restore),
+        ])
+      : null;
+
     const status = el("p.sx-status", { role: "status" });
     const map = el("div.sx-blk-part");
     const stations = STATIONS.map(() => el("div.sx-blk-part"));
@@ -134,6 +214,12 @@ course.define("ch09_block", () => {
       const end = blocks[count - 1].stations[2];
       const which = count === 1 ? "the block" : `block ${i + 1} of ${count}`;
       for (const each of places.buttons) each.disabled = !on.norm;
+      const has = end.map((vector) => vector[channels.indexOf(word)]);
+      const full = Math.max(TALL, ...has);
+      for (const [t, level] of has.entries()) {
+        bars[t].style.height = `${(100 * Math.max(0, level / full)).toFixed(2)}%`;
+        levels[t].textContent = short(level);
+      }
       const most = Math.max(1, ...three.map(largest));
       map.replaceChildren(
         title("Who reads whom"),
@@ -157,7 +243,7 @@ course.define("ch09_block", () => {
           ),
         );
       });
-      const knows = words.filter((_, t) => end[t][channels.indexOf(word)] > 0.5);
+      const knows = words.filter((_, t) => has[t] > 0.5);
       status.textContent =
         `${count === 1 ? "After the block" : `After ${count} blocks`}: ` +
         `“${word}” above 0.5 at ${knows.join(", ") || "no word"}; ` +
@@ -165,14 +251,19 @@ course.define("ch09_block", () => {
         `nearest two words ${short(nearest(end))} apart.`;
     }
 
-    draw();
+    restore(); // which draws
     return el("div", [
+      sentence,
       el("div.sx-blk-controls", switches),
-      el("div.sx-blk-controls", places.element, numbers.element),
-      at.element,
+      rules,
+      el("div.sx-blk-controls", numbers.element, places.element),
       status,
-      el("div.sx-blk", map, stations),
-      note("Columns are words. Bold: what the part before it has changed."),
+      el("details.sx-blk-inside", [
+        el("summary", "Inside: who reads whom, and every number of the stream"),
+        at.element,
+        el("div.sx-blk", map, stations),
+        note("Columns are words. Bold: what the part before it has changed."),
+      ]),
     ]);
   }
 

@@ -11,40 +11,50 @@ from scratchformer_course.kit.figure.live_figure import LiveFigure
 from scratchformer_course.kit.figure.still import table
 
 WORDS = "the old king sleeps".split()
-CHANNELS = "article adjective noun verb royal asleep hush".split()
-FEATURES = {"the": "article", "old": "adjective", "king": "noun royal", "sleeps": "verb asleep"}
+CHANNELS = "article adjective noun verb royal aged asleep hush".split()
+FEATURES = {
+    "the": "article",
+    "old": "adjective aged",
+    "king": "noun royal",
+    "sleeps": "verb asleep",
+}
 DIGITS = 6  # of the numbers that are handed on
 
 
 def sentence() -> Tensor:
-    """The vectors of *the old king sleeps*, (4, 7): those of chapter 06, and a channel for hush."""
+    """The vectors of *the old king sleeps*, (4, 8): those of chapter 06, and a channel for hush."""
     return torch.tensor([[float(c in FEATURES[w].split()) for c in CHANNELS] for w in WORDS])
 
 
 def reading_block() -> TransformerBlock:
-    """A block of one head: each word reads its noun or verb, and who is royal and asleep, hush.
+    """The block of one head and one hidden number that `set_by_hand` fills."""
+    return set_by_hand(TransformerBlock(len(CHANNELS), n_heads=1, d_ff=1))
 
-    Without norms the words give 0.85 of their attention as in chapter 06. The feed-forward network
-    has one hidden number, 8 · royal + 8 · asleep − 10, and writes half of it, bent, to hush.
+
+@torch.no_grad()
+def set_by_hand(block):
+    """Fill a block with one head: a word reads its noun or verb, and who is royal and asleep, hush.
+
+    The head is chapter 06's: without norms *old* gives *king* 0.85 of its attention. The first
+    hidden number of the feed-forward network is 8 · royal + 8 · asleep − 10, a quarter of which,
+    bent, goes to hush. All other hidden numbers are 0.
     """
-    article, adjective, noun, verb, royal, asleep, hush = range(len(CHANNELS))
-    C = len(CHANNELS)
-    block = TransformerBlock(C, n_heads=1, d_ff=1)
-    with torch.no_grad():
-        for p in block.parameters():
-            p.zero_()
-        for norm in (block.ln_1, block.ln_2):
-            norm.weight.fill_(0.5)
-            norm.bias.fill_(0.25)
-        q, k, v = block.attn.c_attn.weight.chunk(3)  # (C, C) each, a row for each number made
-        q[0, [article, adjective, verb]] = 7.5  # these look for a noun
-        q[1, noun] = 7.5  # and a noun for its verb
-        k[0, noun] = k[1, verb] = 1.0
-        v[0, royal] = v[1, asleep] = 1.0
-        block.attn.c_proj.weight[royal, 0] = block.attn.c_proj.weight[asleep, 1] = 1.0
-        block.mlp.c_fc.weight[0, [royal, asleep]] = 8.0
-        block.mlp.c_fc.bias.fill_(-10.0)
-        block.mlp.c_proj.weight[hush, 0] = 0.5
+    article, adjective, noun, verb, *meaning, hush = range(len(CHANNELS))
+    royal, _, asleep = meaning
+    for p in block.parameters():
+        p.zero_()
+    for norm in (block.ln_1, block.ln_2):
+        norm.weight.fill_(0.5)
+        norm.bias.fill_(0.3)
+    q, k, v = block.attn.c_attn.weight.chunk(3)  # (C, C) each, a row for each number made
+    q[0, [article, adjective, verb]] = 8.0  # these look for a noun
+    q[1, noun] = 8.0  # and a noun for its verb
+    k[0, noun] = k[1, verb] = 1.0
+    for i, channel in enumerate(meaning):
+        v[i, channel] = block.attn.c_proj.weight[channel, i] = 1.0
+    block.mlp.c_fc.weight[0, [royal, asleep]] = 8.0
+    block.mlp.c_fc.bias[0] = -10.0
+    block.mlp.c_proj.weight[hush, 0] = 0.25
     return block
 
 
@@ -54,21 +64,24 @@ def block_switches(
     x: Tensor,
     block: TransformerBlock,
     channel: str,
+    rule: Sequence[str] = (),
     counts: Sequence[int] = (1, 2, 12),
 ) -> LiveFigure:
     """The stream of `words`, x (T, C), through `block` with one head, whose parts can be left out.
 
     `channels` names the C numbers, and `channel` is the one that the figure reports at the end.
-    `counts` says how many blocks can be stacked, all with the weights of `block`. Raises ValueError
-    for a block of several heads, and for sizes that do not fit each other.
+    `rule` names channels whose weights in the network's first hidden number can be edited, and its
+    bias with them. `counts` says how many blocks can be stacked, all with the weights of `block`.
+    Raises ValueError for a block of several heads, and for sizes that do not fit each other.
     """
     if block.attn.n_heads != 1:
         raise ValueError(f"the block has {block.attn.n_heads} heads, expected 1")
     if x.shape != (len(words), len(channels)) or x.shape[1] != block.attn.d_model:
         sizes = f"{len(words)} words, {len(channels)} channels, d_model={block.attn.d_model}"
         raise ValueError(f"x is {tuple(x.shape)}, expected what fits {sizes}")
-    if channel not in channels:
-        raise ValueError(f"channel={channel!r}, expected one of {', '.join(channels)}")
+    for name in (channel, *rule):
+        if name not in channels:
+            raise ValueError(f"channel={name!r}, expected one of {', '.join(channels)}")
     weights = {name: _numbers(tensor) for name, tensor in block.state_dict().items()}
     settings = {
         "words": list(words),
@@ -77,8 +90,15 @@ def block_switches(
         "weights": weights,
         "counts": list(counts),
         "told": channel,
+        "rule": list(rule),
     }
     return LiveFigure("block_switches", settings, _still(words, channels, x, block))
+
+
+def old_king() -> LiveFigure:
+    """*the old king sleeps*: the block that opens chapter 09."""
+    rule = ("noun", "royal", "asleep")
+    return block_switches(WORDS, CHANNELS, sentence(), reading_block(), "hush", rule)
 
 
 def _numbers(tensor: Tensor) -> list:

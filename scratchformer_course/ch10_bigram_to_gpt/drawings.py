@@ -47,7 +47,7 @@ def gpt(text: str):
         "vector for each token, and wpe adds one for each position: this starts the stream x of "
         "shape (B, T, C), a thick line. The stream runs through a block, which is there n_layers "
         "times. In it attention with its norm and feed-forward with its norm read from the stream "
-        "and add to it. Below the blocks stand the last norm, ln_f, and lm_head, which gives "
+        "and add to it. Below the blocks are the last norm, ln_f, and lm_head, which gives "
         "logits of shape (B, T, V). A dashed line joins lm_head to wte: they have the same weights."
     )
 

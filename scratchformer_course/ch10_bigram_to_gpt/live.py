@@ -9,51 +9,29 @@ from typing import Any
 from scratchformer_course.kit.figure.live_figure import LiveFigure
 from scratchformer_course.kit.figure.text_slider import Frame, text_slider
 
-# a rung's name in the file -> how a sentence about it begins
+# a rung's name in the file -> what is told of it
 TOLD = {
-    "table of pairs": "For the table of pairs",
-    "attention": "With attention",
-    "positions": "With positions",
-    "four heads": "With four heads",
-    "feed-forward": "With a feed-forward network",
-    "residuals": "With residuals",
-    "GPT, 48 wide": "For a GPT that is 48 wide",
-    "GPT, 128 wide": "For the GPT of this course",
+    "table of pairs": "It counts which character follows which, and looks at one character.",
+    "attention": "One head looks at eight characters.",
+    "positions": "The head knows where each of the eight is.",
+    "four heads": "Four heads look at the eight at once.",
+    "feed-forward": "A small network computes with what the heads bring.",
+    "residuals": "Heads and network add to what is there, and replace nothing.",
+    "your GPT": "Two blocks look at 64 characters. It has learned for some 20 seconds.",
+    "trained for longer": "The same class, with four blocks. It has learned for 45 minutes.",
 }
 
 
-def rungs_write(climb: Mapping[str, Any], counted: float) -> LiveFigure:
-    """What each of chapter 10's rungs writes and expects, and its loss, beside that of the counts.
+def rungs_write(climb: Mapping[str, Any]) -> LiveFigure:
+    """What each of chapter 10's rungs writes.
 
-    `climb` holds `settings` (prompt, opening) and `rungs`, each with name, losses of some seeds,
-    text, and `next`, the likeliest characters with their probabilities. A loss is the mean of the
-    seeds. `counted` is the loss of the best table of counts. Raises ValueError for fewer than two
-    rungs, and losses that are not finite.
+    `climb` holds `settings` (prompt) and `rungs`, each with name and text. Raises ValueError for
+    fewer than two rungs.
     """
-    rungs = climb["rungs"]
-    last = max(len(rungs) - 1, 1)
+    last = max(len(climb["rungs"]) - 1, 1)
     frames = [
-        Frame(
-            label=rung["name"],
-            told=TOLD[rung["name"]],
-            at=i / last,
-            tick=f"{i + 1}",
-            loss=round(sum(rung["losses"]) / len(rung["losses"]), 4),
-            text=rung["text"],
-            next=rung["next"],
-        )
-        for i, rung in enumerate(rungs)
+        Frame(rung["name"], TOLD[rung["name"]], rung["text"], at=i / last)
+        for i, rung in enumerate(climb["rungs"])
     ]
-    return text_slider(
-        "rungs_write",
-        frames,
-        prompt=climb["settings"]["prompt"],
-        opening=climb["settings"]["opening"],
-        slider="Rung",
-        writer="the rung",
-        axis="rung",
-        line=("the best table of counts", counted),
-        marks=(1.5, 2.0, 2.5),
-        lowest=1.3,
-        digits=3,
-    )
+    prompt = climb["settings"]["prompt"]
+    return text_slider("rungs_write", frames, prompt=prompt, slider="Model", writer="the model")

@@ -10,7 +10,7 @@ from scratchformer.training import token_loss
 from scratchformer_course.kit.checks.cases import drawn, normal
 from scratchformer_course.kit.checks.compare import difference, same
 from scratchformer_course.kit.checks.engine import exercise, mistake, refused
-from scratchformer_course.kit.checks.question import number, which
+from scratchformer_course.kit.checks.question import number
 from scratchformer_course.kit.checks.verdict import Wrong, expect
 
 # The first optimiser of a process imports half of torch, for seconds: not in a check's own time.
@@ -201,89 +201,6 @@ warmup_cosine = exercise(
 )
 
 
-VALLEY, NOISE = ((1.0, 10.0), (25.0, 1.0)), 2.0  # (steepness, start) of each weight; of a slope
-
-
-def noisy_valley(rates):
-    """The mean loss at the end of the chapter's valley, if each slope comes with noise: exact.
-
-    A step multiplies a weight's mean by 1 - rate · steepness, and its variance by the square of
-    that; the noise of the slope adds (rate · NOISE)² to the variance.
-    """
-    loss = 0.0
-    for steep, mean in VALLEY:
-        variance = 0.0
-        for rate in rates:
-            keep = 1 - rate * steep
-            mean, variance = keep * mean, keep**2 * variance + (rate * NOISE) ** 2
-        loss += steep * (mean**2 + variance) / 2
-    return loss
-
-
-def best_of_shape(shape, steps):
-    """The lowest mean loss of a shape of the schedule, (step, steps) -> share, over many peaks."""
-    shares = [shape(step, steps) for step in range(steps)]
-    peaks = [0.002 * 1.1**i for i in range(45)]
-    return min(noisy_valley([peak * share for share in shares]) for peak in peaks)
-
-
-def judge_my_schedule(call):
-    found = []
-    for steps in (100, 400):
-        rates = [float(call(step, steps).like(0.0)) for step in range(steps)]
-        for step, rate in enumerate(rates):
-            why = f"At step {step} of {steps} the rate is {rate}: return 0 or more, and finite."
-            expect(0 <= rate < math.inf, why)
-        loss, constant = noisy_valley(rates), best_of_shape(lambda step, steps: 1, steps)
-        end = f"{loss:.3f}" if loss < 1000 else "more than 1,000"
-        ends = f"{steps} steps end at {end}, and the best constant rate at {constant:.3f}"
-        expect(loss < 0.999 * constant, f"{ends}: get below that.")  # nan is refused, too
-        cosine = best_of_shape(lambda step, steps: _cosine(step / steps), steps)
-        found.append(f"{steps} steps end at {loss:.3f} (best cosine: {cosine:.3f})")
-    return f"It beats every constant rate: {', and '.join(found)}."
-
-
-def right_my_schedule(step, steps):
-    return 0.1 * (400 / (steps + 300)) * (1 - step / steps)
-
-
-def large_then_one_over_the_step(step, steps):
-    return min(0.12, 1 / (step + 1))
-
-
-my_schedule = exercise(
-    "11.3",
-    "my_schedule(step, steps) -> the rate of the step after `step` steps, of `steps` in all. In "
-    "the noisy valley it ends lower than the best constant rate.",
-    judge=judge_my_schedule,
-    right=[right_my_schedule, large_then_one_over_the_step],
-    hints=[
-        "What does a large rate do for w1, which starts 10 away, and what does it do with the "
-        "noise at the end?",
-        "Begin near 0.1, above which w2 throws noise about, and fall to almost 0 at `steps`: for "
-        "example `0.1 * (1 - step / steps)`. A longer run can afford a lower start.",
-    ],
-    question=which(
-        "takes a constant rate",
-        beside=[right_my_schedule, large_then_one_over_the_step],
-        others=["is made for 100 steps", "falls below 0"],
-    ),
-    mistakes=[
-        refused(
-            "takes a constant rate",
-            "100 steps end at 0.135, and the best constant rate at 0.133",
-            lambda step, steps: 0.04,
-        ),
-        refused(
-            "is made for 100 steps",
-            "400 steps end at",
-            lambda step, steps: max(0.0, 0.1 * (1 - step / 100)) if step < 100 else 0.1,
-        ),
-        refused("falls below 0", "return 0 or more", lambda step, steps: 0.1 * (1 - step / 50)),
-    ],
-)
-
-
 IDS = torch.tensor([[1, 0, 4, 2], [3, 2, 2, 1], [0, 2, 1, 3]])
 NEXT = torch.tensor([[0, 4, 2, 1], [2, -100, -100, -100], [2, 1, -100, -100]])
 PIECES = [(IDS[:1], NEXT[:1]), (IDS[1:], NEXT[1:])]  # 4 targets and 3
@@ -444,7 +361,7 @@ def _weight_after_two(update):
 
 
 update = exercise(
-    "11.4",
+    "11.3",
     "update(model, optimizer, batches, loss, clip) -> (nats, targets), after one step. "
     "loss(model, *batch) returns a sum of nats and the number of targets in it.",
     praise="`update` makes one step of all micro-batches, as if they were one batch.",
@@ -489,70 +406,5 @@ update = exercise(
             "The sum is clipped, and divided after that: divide first",
             _update(_clip, _divide),
         ),
-    ],
-)
-
-
-def _in_bfloat16(w, step):
-    """The weight as bfloat16 holds it, and after the step."""
-    w = torch.tensor(w, dtype=torch.bfloat16)
-    return w.item(), (w + torch.tensor(step, dtype=torch.bfloat16)).item()
-
-
-def judge_stuck(call):
-    for one_in in (300, 260):
-        pair = call(1 / one_in).like((0.0, 0.0))
-        expect(len(pair) == 2, f"Return two numbers, a weight and a step: got {len(pair)}.")
-        weight, step = map(float, pair)
-        finite = math.isfinite(weight) and math.isfinite(step)
-        expect(finite, f"Both must be finite: got nan or infinity, {weight} and {step}.")
-        expect(weight != 0, "The weight is 0: every step moves it.")
-        share = abs(step / weight)
-        why = f"The step is {share:.2g} of the weight, less than 1 / {one_in}."
-        expect(share >= 0.995 / one_in, why)  # a bfloat16 holds three digits
-        before, after = _in_bfloat16(weight, step)
-        moves = f"In bfloat16 the weight moves from {before:.6g} to {after:.6g}."
-        expect(before == after, moves)
-    far = abs(1000 * step / before)
-    return f"A thousand such steps should move it by {far:.1f} times its size. It stands still."
-
-
-def from_1(share):
-    return 1.0, share
-
-
-def from_minus_1024(share):
-    return -1024.0, -1024 * share
-
-
-stuck = exercise(
-    "11.5",
-    "stuck(share) -> (weight, step), two floats: added in bfloat16, the step moves nothing. The "
-    "step is at least `share` of the weight.",
-    judge=judge_stuck,
-    right=[from_1, from_minus_1024],
-    hints=[
-        "All gaps from 1 to 2 are 1/128. For which of these weights is that the largest share, "
-        "and how much of a gap is rounded away?",
-        "Just above a power of 2, such as 1.0, less than half a gap vanishes: a step below 1/256.",
-    ],
-    question=which(
-        "takes a weight just below 2",
-        beside=[from_1, from_minus_1024],
-        others=["takes the step of the page", "takes weight 0"],
-    ),
-    mistakes=[
-        refused(
-            "takes the step of the page",
-            "of the weight, less than 1 / 300",
-            lambda share: (1.0, 0.001),
-        ),
-        refused(
-            "takes a weight just below 2",
-            "In bfloat16 the weight moves from 1.99219 to 2",
-            lambda share: (1.99, 1.99 * share),
-        ),
-        refused("steps down from 1", "moves from 1 to 0.996", lambda share: (1.0, -1 / 256)),
-        refused("takes weight 0", "The weight is 0", lambda share: (0.0, 0.001)),
     ],
 )

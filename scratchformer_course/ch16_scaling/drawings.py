@@ -1,44 +1,35 @@
-"""Chapter 16's drawings: ways to spend one budget, and what twice the text saves."""
+"""Chapter 16's drawings: the small runs, and what twice the text saves."""
+
+import numpy as np
+from matplotlib.axes import Axes
 
 from scratchformer_course.kit.canvas import Drawing
 
 
-def budget():
-    """Three rectangles of one area, parameters wide and characters high: one budget."""
-    d = Drawing(470, 268)
-    base, high = 214, 168
-    for left, width, name, colour in (
-        (44, 42, "small model", "query"),
-        (160, 84, "twice the size", "key"),
-        (288, 168, "four times", "value"),
-    ):
-        height = high * 42 / width
-        d.box(left, base - height, width, height, "", colour, fill=0.25)
-        d.text(left + width / 2, base + 18, name, colour, size=14, bold=True)
-    d.text(22, base - high / 2, "characters it reads, D", "muted", size=13, turn=-90)
-    d.text(240, base + 44, "parameters, N  (width of a box)", "muted", size=13)
-    d.text(300, 30, "equal areas: 6 · N · D operations", size=14)
-    d.text(300, 54, "Which of them learns most?", size=14, bold=True)
-    return d.show(
-        "Three rectangles of the same area. Their width is the number of parameters, their height "
-        "the number of characters that the model reads. The first is narrow and tall, a small "
-        "model with much text. The second is twice as wide and half as tall. The third is four "
-        "times as wide and a quarter as tall. The area is the number of operations, 6 times N "
-        "times D, so all three cost the same. Which of them learns most?"
-    )
+def runs(ax: Axes, N: np.ndarray, D: np.ndarray, L: np.ndarray, legend: bool = True) -> Axes:
+    """The loss of each run against its operations, a mark for each size."""
+    for i, size in enumerate(np.unique(N)):
+        here = size == N
+        label = f"{size / 1000:.0f} k"
+        ax.plot(6 * size * D[here], L[here], f"C{(0, 1, 2, 9)[i % 4]}{'os^D'[i % 4]}", label=label)
+    ax.set(xscale="log", xlim=(5e10, 1.2e13), ylim=(0.26, 1.17))
+    ax.set(xlabel="operations of the training, 6 N D", ylabel="loss (nats)")
+    if legend:
+        ax.legend(title="parameters")
+    return ax
 
 
 def savings(saved: dict[int, tuple[float, float]]):
     """By size, what twice the text saves: measured, and by the law whose prices are added."""
     d, unit = Drawing(478, 40 + 66 * len(saved)), 720
-    d.text(120, 14, "nats saved by twice the text, by size", bold=True, size=14, anchor="start")
+    d.text(120, 14, "nats saved by twice the text", bold=True, size=14, anchor="start")
     for i, (n, pair) in enumerate(saved.items()):
         top = 34 + 66 * i
         d.text(112, top + 24, f"{n:,}", size=14, anchor="end")
         for y, nats, name, colour in zip(
             (top, top + 26), pair, ("measured", "the law"), ("query", "key"), strict=True
         ):
-            d.box(120, y, unit * nats, 22, "", colour, 0.5 if colour == "query" else 0.1)
+            d.box(120, y, unit * nats, 22, "", colour, 0.8 if colour == "query" else 0)
             d.text(126 + unit * nats, y + 11, f"{nats:.2f} {name}", colour, 13, "start")
     bars = "; ".join(f"{n:,} parameters {a:.2f}, the law {b:.2f}" for n, (a, b) in saved.items())
     return d.show(

@@ -1,16 +1,12 @@
 """The exercises of chapter 16, the scaling law. Imports no torch."""
 
 import math
-from functools import cache
 
 import numpy as np
 
-from scratchformer_course.ch16_scaling.joint import fit_joint
 from scratchformer_course.kit.checks.cases import drawn
-from scratchformer_course.kit.checks.engine import exercise, mistake, refused
-from scratchformer_course.kit.checks.question import number, which
-from scratchformer_course.kit.checks.verdict import expect
-from scratchformer_course.measurements import load_measurements
+from scratchformer_course.kit.checks.engine import exercise, mistake
+from scratchformer_course.kit.checks.question import number
 
 
 def _line(x, y):
@@ -58,10 +54,10 @@ fit_power = exercise(
         "is ...",
     ],
     question=number(
-        "At x = 2, 1, 4 the losses are y = 2, 32, 8. What is A? (Draw the points with logarithms "
-        "to the base 2: (1, 1), (0, 5) and (2, 3). The least-squares line goes through their "
-        "middle, with the slope that joins the outer two.) Give one digit behind the point.",
-        lambda f: f([2.0, 1.0, 4.0], [2.0, 32.0, 8.0])[0],
+        "At x = 1, 2 and 4, y is 32, 2 and 8. What is A? (Draw the points with logarithms "
+        "to the base 2: (0, 5), (1, 1) and (2, 3). The least-squares line goes through their "
+        "middle, with the slope that joins the outer two.) Give one decimal.",
+        lambda f: f([1.0, 2.0, 4.0], [32.0, 2.0, 8.0])[0],
         digits=1,
     ),
     mistakes=[
@@ -126,7 +122,7 @@ def _curve(draw):
 
 find_floor = exercise(
     "16.2",
-    "find_floor(x, y, floors) -> that of `floors` above which a power fits best. The misses are "
+    "find_floor(x, y, floors) -> the one of `floors` above which a power fits best. The misses are "
     "those of log y, and their squares are added.",
     cases=(
         (_X, [0.5 + 2 / v**0.7 for v in _X], [0.0, 0.2, 0.4, 0.5, 0.6]),
@@ -153,8 +149,8 @@ find_floor = exercise(
     ],
     question=number(
         "At x = 1, 2, 4 the losses are 5, 3, 2. Which of the floors 1.9, 0.8, 0.4, 1 does "
-        "`find_floor` return? (Of a power, equal factors of x make equal factors of y.) Give one "
-        "digit behind the point.",
+        "`find_floor` return? (In a power law, equal factors of x make equal factors of "
+        "y.) Give one decimal.",
         lambda f: f([1.0, 2.0, 4.0], [5.0, 3.0, 2.0], [1.9, 0.8, 0.4, 1.0]),
         digits=1,
     ),
@@ -229,7 +225,7 @@ def _bumps(draw):
 
 best_size = exercise(
     "16.3",
-    "best_size(law, operations, sizes) -> N, D: of these sizes that of least loss for 6 N D. "
+    "best_size(law, operations, sizes) -> N, D: the size with the lowest loss, for 6 N D. "
     "law(N, D) is a loss.",
     cases=(
         (_flat, 5.76e23, [1e9, 1e10, 3e10, 1e11, 1e12, 1e14]),
@@ -239,15 +235,15 @@ best_size = exercise(
         (lambda N, D: _two_valleys(N, N), 1000, [3, 5, 9, 14, 20, 30]),  # the other valley
     ),
     more=drawn(12, _bumps),
-    praise="`best_size` is right: try each size with all the text that it can pay for.",
+    praise="`best_size` is right: try each size with all the text that the operations pay for.",
     right=[lambda law, operations, sizes: _best(law, operations, sizes), best_size_by_sorting],
     hints=[
-        "How many tokens D can a size N pay for?",
+        "How many characters D can a model of size N read for all the operations?",
         "`N = min(sizes, key=lambda N: law(N, operations / ...))`, and then D for that N.",
     ],
     question=number(
-        "The law is 1 + 8 / N + 50 / D, and 600 operations are paid for. The sizes are 1, 2, 4 and "
-        "8. How many tokens D does `best_size` return? Give one digit behind the point.",
+        "The law is 1 + 8 / N + 50 / D, and you have 600 operations. The sizes are 1, 2, 4 and "
+        "8. How many characters D does `best_size` return? Give one decimal.",
         lambda f: f(lambda N, D: 1 + 8 / N + 50 / D, 600, [1, 2, 4, 8])[1],
         digits=1,
     ),
@@ -273,103 +269,6 @@ best_size = exercise(
             "swaps the two",
             "The two are swapped: first N, then D",
             lambda law, operations, sizes: _best(law, operations, sizes)[::-1],
-        ),
-    ],
-)
-
-
-PURSE = 1.5e12  # operations, for all the runs that are bought
-HELD_OUT = ((100_096, 2_007_040), (223_872, 2_007_040), (501_696, 2_007_040))
-SMALL = 7e11  # operations of the largest run for sale
-
-
-@cache
-def measured() -> dict[tuple[int, int], float]:
-    """The mean loss on Playhouse of each N and D that was trained."""
-    cells: dict[tuple[int, int], list[float]] = {}
-    for run in load_measurements("law")["runs"]:
-        if run["corpus"] == "playhouse" and run["stage"] in ("grid", "isoflop", "forecast"):
-            cells.setdefault((run["N"], run["D"]), []).append(run["losses"]["val"])
-    return {cell: sum(losses) / len(losses) for cell, losses in cells.items()}
-
-
-def for_sale() -> dict[tuple[int, int], float]:
-    """The cells that may be bought, with their cost in operations, the cheapest first."""
-    costs = sorted((6.0 * N * D, (N, D)) for N, D in measured())
-    return {cell: cost for cost, cell in costs if cost <= SMALL}
-
-
-def misses_of(cells: list[tuple[int, int]]) -> dict[tuple[int, int], float]:
-    """How far the law of these cells is off, as a share, at each of the held-out runs."""
-    floor = load_measurements("playhouse_floor")["floor"]
-    N, D, losses = np.array([(*cell, measured()[cell]) for cell in cells]).T
-    law = fit_joint(N, D, losses, floor)
-    return {cell: float(law(*cell) / measured()[cell] - 1) for cell in HELD_OUT}
-
-
-def judge_buy(call):
-    bought = [tuple(pair) for pair in call().like([(1, 1)], "Return a list of pairs (N, D).")]
-    for pair in bought:
-        expect(pair in for_sale(), f"Nothing like {pair} is for sale: see `for_sale()`.")
-    expect(len(set(bought)) == len(bought), "A run is bought twice, and tells nothing new.")
-    spent = sum(for_sale()[pair] for pair in bought)
-    summary = f"{len(bought)} runs for {spent / 1e9:,.0f} billion operations"
-    expect(spent <= PURSE, f"{summary}: there are only {PURSE / 1e9:,.0f} billion.")
-    expect(len(bought) >= 5, f"{summary}: a law with five unknowns needs five runs or more.")
-    found = misses_of(bought)
-    summary += "; off by " + ", ".join(
-        f"{miss:+.1%} at N = {n:,}" for (n, _), miss in found.items()
-    )
-    worst = max(map(abs, found.values()))
-    expect(worst < 0.05, f"{summary}. At most 5% is asked at each.")
-    return f"{summary}. The runs themselves differ by about 2% from seed to seed."
-
-
-def buys_the_cheapest():
-    texts = 501_760, 1_003_520, 2_007_040
-    small = [(25_472, D) for D in texts]
-    middle = [(56_640, D) for D in texts[:2]]
-    return [*small, *middle, (100_096, 501_760)]
-
-
-def buys_two_sizes():
-    small = [(25_472, D) for D in (501_760, 1_003_520, 2_007_040)]
-    return [*small, (100_096, 501_760), (100_096, 832_512)]
-
-
-def buys_the_five_cheapest():
-    texts = 501_760, 1_003_520, 2_007_040
-    small = [(25_472, D) for D in texts]
-    return [*small, (56_640, 501_760), (100_096, 501_760)]
-
-
-buy = exercise(
-    "16.4",
-    "buy() -> a list of pairs (N, D) that are for sale, for at most 1,500 billion operations. The "
-    "law fitted to these runs must be within 5 % of three larger runs.",
-    judge=judge_buy,
-    right=[buys_the_cheapest, buys_two_sizes],
-    hints=[
-        "Five unknowns need five runs. Which runs tell what size does, and which what text does?",
-        "`list(for_sale())` begins with the cheapest. How many of them can you pay for, and do "
-        "they hold three sizes and three budgets of text?",
-    ],
-    question=which(
-        "buys the five cheapest",
-        beside=[buys_the_cheapest],
-        others=["buys what is held out", "buys all", "buys four"],
-        text="One of these purchases foretells the larger runs badly. Which one, and why?",
-    ),
-    mistakes=[
-        refused("buys the five cheapest", "At most 5% is asked", buys_the_five_cheapest),
-        refused("buys all", "there are only 1,500 billion", lambda: list(for_sale())),
-        refused(
-            "buys four", "a law with five unknowns needs five", lambda: buys_the_cheapest()[:4]
-        ),
-        refused(
-            "buys what is held out",
-            "Nothing like (501696, 2007040) is for sale",
-            lambda: [*buys_the_cheapest()[:4], (501_696, 2_007_040)],
         ),
     ],
 )

@@ -27,7 +27,7 @@ course.define("ch16_scaling", () => {
       if (reached(law, less, best(law, less)) > wanted) low = middle;
       else high = middle;
     }
-    return 1 - Math.exp(high) / budget;
+    return Math.max(0, 1 - Math.exp(high) / budget);
   }
 
   // ---- numbers in words --------------------------------------------------------------------

@@ -48,7 +48,7 @@ def wasted(joint: JointLaw, budget: Number, n: Number) -> float:
             low = middle
         else:
             high = middle
-    return 1 - math.exp(high) / budget
+    return max(0.0, 1 - math.exp(high) / budget)  # rounding must not make it -0 %
 
 
 def _still(s: dict) -> str:

@@ -1,4 +1,4 @@
-"""Chapter 18's drawings: mistakes at a glance, a GPT and GPT-2's folder, padding and positions."""
+"""Chapter 18's drawings: mistakes at a glance, a folder between two programs, and its tensors."""
 
 from collections.abc import Sequence
 
@@ -12,6 +12,13 @@ ROWS = (
     ("mlp.c_fc.weight", "(4C, C)", "(C, 4C)"),
     ("mlp.c_proj.weight", "(C, 4C)", "(4C, C)"),
 )
+FILES = (
+    ("config.json", "the sizes", "position"),
+    ("model.safetensors", "the weights, each with its name", "value"),
+    ("vocab.json", "an id for every token", "token"),
+    ("merges.txt", "which tokens are joined", "token"),
+    ("tokenizer_config.json", "its special tokens", "token"),
+)
 SIDES = {"C": 13, "3C": 34, "4C": 44, "V": 44}  # how long a side is drawn
 
 
@@ -21,11 +28,39 @@ def _matrix(d, x, y, shape, colour):
     d.box(x - width / 2, y - height / 2, width, height, "", colour, fill=0.3)
 
 
+def folder():
+    """Your program writes a folder of five files, and somebody else's program reads it."""
+    d = Drawing(470, 340)
+    d.box(8, 8, 170, 56, "", "stream", fill=0.2)
+    d.text(93, 26, "your program", "stream", bold=True, size=15)
+    d.text(93, 48, "your class GPT", size=13)
+    d.box(292, 8, 170, 56, "", "value", fill=0.2)
+    d.text(377, 26, "transformers", "value", bold=True, size=15)
+    d.text(377, 48, "their class for GPT-2", size=13)
+    d.arrow(93, 68, 93, 112, width=3)
+    d.text(106, 90, "writes", anchor="start", size=14)
+    d.arrow(377, 112, 377, 68, width=3)
+    d.text(364, 90, "reads", anchor="end", size=14)
+    d.box(8, 116, 454, 218, "", "muted", fill=0.08)
+    d.text(20, 136, "a folder", anchor="start", bold=True, size=15)
+    for i, (name, what, colour) in enumerate(FILES):
+        y = 168 + 34 * i
+        d.text(20, y, name, colour, anchor="start", size=14, mono=True)
+        d.text(212, y, what, anchor="start", size=13)
+    return d.show(
+        "Your program, with your class GPT, writes a folder. The program transformers, with its "
+        "own class for GPT-2, reads it. The folder has five files: config.json, the sizes; "
+        "model.safetensors, the weights by name; vocab.json, an id for each token; merges.txt, "
+        "what the tokenizer joins; tokenizer_config.json, its special tokens. "
+        "Nothing but these files passes from one program to the other."
+    )
+
+
 def two_ways():
-    """A GPT on the left, GPT-2's folder on the right, and what happens to each tensor between."""
-    d = Drawing(470, 452)
+    """A GPT on the left, GPT-2's file on the right, and what happens to each tensor between."""
+    d = Drawing(470, 396)
     d.text(76, 16, "your GPT", "stream", bold=True, size=15)
-    d.text(390, 16, "GPT-2's folder", "value", bold=True, size=15)
+    d.text(390, 16, "GPT-2's file", "value", bold=True, size=15)
     d.arrow(150, 44, 320, 44, width=3)
     d.text(235, 28, "out", bold=True)
     d.arrow(320, 74, 150, 74, width=3)
@@ -38,43 +73,17 @@ def two_ways():
         d.text(235, y - 14, name, size=13, mono=True)
         for end in (320, 150):
             d.arrow(235, y + 2, end, y + 2)
-        d.text(235, y + 18, "transposed" if turned else "as it is", "muted", size=13)
+        d.text(235, y + 18, "transposed" if turned else "copied", "muted", size=13)
         _matrix(d, 362, y, theirs, "value")
         d.text(462, y, theirs, size=13, anchor="end", mono=True)
-    d.text(235, 400, "biases, norms, wpe: as they are", "muted", size=13)
-    d.text(76, 436, "your tokenizer", "token", bold=True)
-    d.arrow(150, 436, 320, 436)
-    d.text(396, 428, "vocab.json", "token", size=13, mono=True)
-    d.text(396, 444, "merges.txt", "token", size=13, mono=True)
+    d.text(235, 386, "biases, norms, wpe: copied", "muted", size=13)
     return d.show(
-        "Two columns: your GPT on the left, GPT-2's folder on the right, with an arrow out and an "
+        "Two columns: your GPT on the left, GPT-2's file on the right, with an arrow out and an "
         "arrow in. Each row is a tensor, drawn as a rectangle as high as it has rows. The table "
         "wte is the same on both sides. The four matrices of a block are transposed: c_attn is "
         "tall on the left, (3C, C), and wide on the right, (C, 3C); c_fc likewise; mlp.c_proj is "
         "wide on the left and tall on the right. attn.c_proj is a square on both sides, so its "
-        "shape does not show that it is transposed. At the bottom, your tokenizer becomes the "
-        "files vocab.json and merges.txt."
-    )
-
-
-def padding(tokens: Sequence[str], n_padding: int):
-    """Tokens behind `n_padding` places of padding, numbered by place and as real tokens."""
-    n = n_padding + len(tokens)
-    d = Drawing(470, 150)
-    width = 330 / n
-    for i in range(n):
-        x, real = 130 + width * i, i >= n_padding
-        word = tokens[i - n_padding] if real else "pad"
-        colour = "token" if real else "muted"
-        d.box(x + 2, 14, width - 4, 30, word, colour, size=13, dashed=not real)
-        d.text(x + width / 2, 76, i, "muted", size=15)
-        d.text(x + width / 2, 118, max(0, i - n_padding), "position", size=15, bold=True)
-    d.text(8, 76, "place in the row", "muted", anchor="start")
-    d.text(8, 118, "position", "position", anchor="start", bold=True)
-    return d.show(
-        f"A row of {n} boxes: first {n_padding} boxes of padding, then the tokens "
-        f"{', '.join(tokens)}. Below them stand the places 0 to {n - 1}. In the last line the "
-        "positions: padding has 0, and the first real token has 0 too, whatever its place."
+        "shape does not show that it is transposed. Everything else is copied."
     )
 
 
@@ -94,7 +103,7 @@ def silent_mistakes(rows: Sequence[tuple[str, float, str]]):
         d.box(206, y - 11, max(2, round(unit * loss)), 22, "", colour, fill=0.35)
         d.line([(mark, y - 18), (mark, y + 16)], "ink", width=1.6)
         d.text(462, y, f"{loss:.2f}", anchor="end", size=14)
-        d.text(8, y + 26, written, "muted", anchor="start", size=13, mono=True)
+        d.text(8, y + 26, written, anchor="start", size=15, mono=True)
     described = "; ".join(f"{name}, {loss:.2f}, writes {written}" for name, loss, written in rows)
     return d.show(
         "A bar for the loss of one model, loaded without a mistake and with each of several, "

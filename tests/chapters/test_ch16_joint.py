@@ -31,6 +31,14 @@ def test_without_the_exponent_it_is_hoffmanns_law():
     assert joint.best_size(1e12) == pytest.approx(added.best_allocation(1e12)[0])
 
 
+def test_an_exponent_that_is_given_is_kept_and_the_rest_is_fitted():
+    added = JointLaw(E=0.3, N0=7000.0, alpha=1.2, D0=3e5, beta=1.3, gamma=1.0)
+    for floor in (0.3, None):
+        found = fit_joint(N, D, added(N, D), floor, gamma=1.0)
+        assert found.gamma == 1
+        assert found(N, D) == pytest.approx(added(N, D), rel=1e-3)
+
+
 def test_no_size_is_better_than_the_best():
     for budget in (1e11, 1e13):
         sizes = LAW.best_size(budget) * np.geomspace(1 / 3, 3, 201)

@@ -37,3 +37,4 @@ def test_what_is_not_wasted_gets_the_best_size_as_far():
         best = joint.best_size(less)
         assert joint(best, less / 6 / best) == pytest.approx(joint(n, 1e12 / 6 / n), rel=1e-6)
         assert wasted(joint, 1e12, joint.best_size(1e12)) == pytest.approx(0, abs=1e-6)
+        assert f"{wasted(joint, 1e12, joint.best_size(1e12)):.0%}" == "0%", "not -0%"

@@ -30,6 +30,6 @@ def test_the_script_runs_from_end_to_end(short_text, monkeypatch):
     assert [rung["name"] for rung in result["rungs"]] == [
         "table of pairs",
         "attention",
-        "GPT, 48 wide",
-        "GPT, 128 wide",
+        "your GPT",
+        "trained for longer",
     ]

@@ -106,7 +106,6 @@ SMALL = {
     "SLICE": 40,
     "MIDDLE": 16,
     "ISOFLOP": (1e6, 2e6, 4e6),
-    "ORDERS": range(2, 4),
 }
 
 
@@ -126,6 +125,4 @@ def test_the_script_runs_all_stages_and_stores_them(monkeypatch, tmp_path, short
     result = runs.read(law.STORED)
     assert {run["stage"] for run in result["runs"]} == {run["stage"] for run in stored["runs"]}
     assert len(named(result["runs"])) == len(result["runs"])
-    counted = [c for c in result["counters"] if c["scored"] == "val" and c["text"] == "training"]
-    assert [c["share"] for c in counted] == [1, 1 / 4, 1 / 16]
     assert set(stored) - set(result) <= {"left_out"}

@@ -158,6 +158,7 @@ def explode(page: Any) -> None:
     """Twelve blocks without norms, whose numbers are the widest."""
     press(page, "12 blocks")
     page.get_by_role("switch", name="Norm", exact=True).click()
+    open_folds(page, ".live-figure")
     fill(page, Look_at_block=12)
 
 
@@ -216,7 +217,7 @@ STORED = {
     "attention_steps": ("06", edit_matrices),
     "turning_pairs": ("08", doing("100 words in front")),
     "block_switches": ("09", explode),
-    "rungs_write": ("10", doing(Rung=7)),
+    "rungs_write": ("10", doing(Model=7)),
     "time_machine": ("11", doing(Steps_of_training=15)),
     # as many gaps as fit, and words that the model does not know
     "fill_gaps": ("13", doing(English="a _ _ must _ _ the tiger", German="_ _ _ Donaudampfschiff")),

@@ -1,7 +1,7 @@
 """What models write, one after the other under one slider: steps of a run, or several models.
 
-Each frame has a text that continues one prompt, a loss, and the likeliest characters after one
-opening. The chapters say what moves from frame to frame, and where a frame stands on the curve.
+Each frame has a text that continues one prompt and, if the figure has a curve, a loss. The chapters
+say what moves from frame to frame, and where a frame stands on the curve.
 """
 
 from collections.abc import Sequence
@@ -17,15 +17,17 @@ WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 340, 190, 34, 318, 14, 150  # of the c
 
 
 class Frame(NamedTuple):
-    """One stop of the slider: its name there, and as it begins a sentence ("After 10 steps")."""
+    """One stop of the slider: its name there, and what is told of it.
+
+    With a curve `told` begins the sentence about the loss ("After 10 steps"), else it is one.
+    """
 
     label: str
     told: str
-    at: float  # its place on the curve, 0 to 1
-    tick: str  # what stands below this place, or nothing
-    loss: float
     text: str
-    next: Sequence[tuple[str, float]] = ()  # the likeliest characters after the opening
+    at: float  # its place on the curve, 0 to 1
+    tick: str = ""  # what stands below this place
+    loss: float = 0.0
 
 
 def text_slider(
@@ -35,65 +37,57 @@ def text_slider(
     prompt: str,
     slider: str,
     writer: str,
-    axis: str,
-    line: tuple[str, float],
-    marks: Sequence[float],
-    lowest: float = 0.0,
+    axis: str = "",
+    line: tuple[str, float] | None = None,
+    marks: Sequence[float] = (),
     digits: int = 2,
-    opening: str = "",
     plays: bool = False,
 ) -> LiveFigure:
-    """The live figure `name`: what is written at each frame, its loss, and what it expects.
+    """The live figure `name`: what is written at each frame, and its loss.
 
     `slider` names the slider, `writer` what writes ("the network"), `axis` the curve's lower axis.
-    A dashed `line` (words, loss) lies across the curve, `marks` are the losses beside it, `lowest`
-    is the loss at its foot. Without an `opening` nothing is said of what follows it. One that
-    `plays` begins at its last frame, and has a button that goes through all of them. Raises
-    ValueError for fewer than two frames, places that do not rise,
-    and losses that are not finite.
+    A dashed `line` (words, loss) lies across the curve, and `marks` are the losses beside it.
+    Without a `line` there is no curve, and no loss is told. One that `plays` begins at its last
+    frame, and has a button that goes through all of them. Raises ValueError for fewer than two
+    frames, places that do not rise, and losses that are not finite.
     """
     frames = [Frame(*frame) for frame in frames]
     places = [frame.at for frame in frames]
     if len(places) < 2 or places != sorted(set(places)):
         raise ValueError(f"frames at the places {places}, expected two or more that rise")
-    check_finite("the losses", [*(frame.loss for frame in frames), line[1], lowest])
+    levels = [line[1]] if line else []
+    check_finite("the losses", [*(frame.loss for frame in frames), *levels])
     settings: dict[str, Any] = {
         "prompt": prompt.lstrip("\n"),
-        "opening": opening,
         "slider": slider,
         "writer": writer,
         "axis": axis,
-        "line": list(line),
+        "line": list(line) if line else None,
         "marks": list(marks),
-        "lowest": lowest,
         "digits": digits,
         "frames": [frame._asdict() for frame in frames],
     }
     if plays:
         settings["plays"] = True
     last = frames[-1]
-    head = [escape(axis), "loss"]
-    rows = [[escape(frame.label), f"{frame.loss:.{digits}f}"] for frame in frames]
-    if opening:
-        head.append(f"expects after {escape(repr(opening))}")
-        for row, frame in zip(rows, frames, strict=True):
-            row.append(f"{escape(repr(frame.next[0][0]))}, {frame.next[0][1]:.2f}")
     still = (
         "<p>This figure is live where JavaScript runs: there a slider goes through all of its "
         f"stops. Here is what {escape(writer)} writes at the last, {escape(last.label)}.</p>"
         f'<p class="sx-text"><b>{escape(settings["prompt"])}</b>{escape(last.text)}</p>'
-        f"{_curve(settings)}"
     )
-    return LiveFigure(name, settings, still + table(head, rows, '"'))
+    if line:
+        rows = [[escape(frame.label), f"{frame.loss:.{digits}f}"] for frame in frames]
+        still += _curve(settings) + table([escape(axis), "loss"], rows, '"')
+    return LiveFigure(name, settings, still)
 
 
 def _curve(settings: dict[str, Any]) -> str:
     frames, (words, level) = settings["frames"], settings["line"]
-    lowest, digits = settings["lowest"], settings["digits"]
+    digits = settings["digits"]
     highest = max(level, *(frame["loss"] for frame in frames))
 
     def height(loss: float) -> float:
-        return BOTTOM - (loss - lowest) / (highest - lowest) * (BOTTOM - TOP)
+        return BOTTOM - loss / highest * (BOTTOM - TOP)
 
     points = [(LEFT + frame["at"] * (RIGHT - LEFT), height(frame["loss"])) for frame in frames]
     d = Drawing(WIDTH, HEIGHT)
