@@ -50,11 +50,11 @@ def scales():
     d.box(10, 168, 15, 15, "", "ink", fill=0.9)
     d.text(32, 176, "the outlier", anchor="start", size=13)
     d.box(132, 168, 15, 15, "", "key", fill=0.45)
-    d.text(154, 176, "weights that share its scale, and get coarse", anchor="start", size=13)
+    d.text(154, 176, "weights that share its scale", anchor="start", size=13)
     return d.show(
         "A matrix of five rows and eight columns, three times, with one outlier in the second row. "
-        "With one scale for the matrix all 40 weights share the outlier's scale. With a scale for "
-        "each row the eight of its row do. With groups of four only four do."
+        "With one scale for the matrix all 40 weights share the outlier's scale. With one scale "
+        "per row, the eight of its row do. With groups of four, only four do."
     )
 
 
@@ -81,13 +81,49 @@ def one_pass(drafted: Sequence[str], kept: int, new: str):
     for i in range(n):
         word, colour = ("kept", "value") if i < kept else ("dropped", "muted")
         if i == kept:
-            word, colour = "refused", "key"
+            word, colour = "rejected", "key"
         d.text(172 + 58 * i, 146, word, colour, size=13)
     written = [*drafted[:kept], new]
     cells(180, written, ["value"] * kept + ["key"])
     return d.show(
         f"The draft guesses {n} tokens, {', '.join(drafted)}. One pass of the model gives the "
         f"{n + 1} distributions p1 to p{n + 1}, one for each guess and one for the token after. "
-        f"The first {kept} are kept, the next is refused and replaced by {new}, and those behind "
-        f"it are dropped, so that {kept + 1} tokens are written."
+        f"The first {kept} are kept, the next is rejected and replaced by {new}, and those after "
+        f"it are dropped: {kept + 1} tokens are written."
+    )
+
+
+def overlap(p: Sequence[int], q: Sequence[int]):
+    """What of a draft's q is kept and rejected, and what replacements add up to p, in eighths."""
+    d = Drawing(470, 232)
+    unit, ground = 28, 132
+    colours = {"kept": "value", "rejected": "muted", "replaced": "key"}
+
+    def part(x, low, n, kind):
+        if n:
+            y, height = ground - unit * (low + n), unit * n
+            dashed = kind == "rejected"
+            fill = 0.0 if dashed else 0.3
+            d.box(x, y, 76, height, f"{n}/8", colours[kind], fill=fill, dashed=dashed, size=14)
+
+    for i, (model, draft) in enumerate(zip(p, q, strict=True)):
+        x, both = 24 + 114 * i, min(model, draft)
+        part(x, 0, both, "kept")
+        part(x, both, draft - both, "rejected")
+        part(x, both, model - both, "replaced")
+        d.text(x + 38, ground + 15, f"token {i}", size=14)
+    legend = [
+        ("kept", "kept: the smaller of p and q"),
+        ("rejected", "rejected: q is larger"),
+        ("replaced", "added by the replacements: p is larger"),
+    ]
+    for i, (kind, words) in enumerate(legend):
+        y, dashed = 164 + 23 * i, kind == "rejected"
+        d.box(24, y, 16, 16, "", colours[kind], fill=0.0 if dashed else 0.3, dashed=dashed)
+        d.text(50, y + 8, words, anchor="start", size=14)
+    kept = sum(min(pair) for pair in zip(p, q, strict=True))
+    return d.show(
+        f"Bars for {len(p)} tokens. Of the draft's q, in eighths {', '.join(map(str, q))}, the "
+        f"part below the model's p, {', '.join(map(str, p))}, is kept: {kept} eighths in all. The "
+        f"other {sum(q) - kept} are rejected, and replacements add just as many where p is larger."
     )

@@ -76,7 +76,7 @@ quantise = exercise(
         "and turn `(w / scale).round()` into ...",
     ],
     question=number(
-        "A row is 0.46, −1.4, 0.3 and `bits` is 4. Which whole number stands for 0.46?",
+        "A row is 0.46, −1.4, 0.3 and `bits` is 4. Which whole number does 0.46 become?",
         lambda f: f(torch.tensor([[0.46, -1.4, 0.3], [2.8, 0.1, 0.0]]), 4)[0][0, 0],
         digits=0,
     ),
@@ -117,7 +117,7 @@ def _passes():
     drafted = [int((p[i] / q[i]).argmax()) for i in range(4)]
     unlikely = int((q[3] / p[3]).argmax())
     return (
-        (_P, _Q, [2, 0], [0.5, 0.9]),  # the first is refused: 0.2 / 0.5
+        (_P, _Q, [2, 0], [0.5, 0.9]),  # the first is rejected: 0.2 / 0.5
         (_P, _Q, [0, 0], [0.9, 0.5]),  # the second is: 0.2 / 0.6
         (_P, _Q, [1, 0], [0.9, 0.1]),
         (_P, _Q, [1, 0], [0.1, 0.9]),
@@ -142,7 +142,7 @@ def _keeping(rest=lambda p, q: (p - q).clamp(min=0) / (p - q).clamp(min=0).sum()
 
     def answer(p, q, draft, u):
         for i, token in enumerate(draft):
-            if u[i] * q[i, token] >= p[i, token]:  # refused
+            if u[i] * q[i, token] >= p[i, token]:  # rejected
                 return i, rest(p[i], q[i])
         return len(draft), p[last]
 
@@ -166,13 +166,13 @@ accepted = exercise(
     "n are kept, and the next one is drawn from rest",
     cases=_passes,
     more=drawn(30, _drafts),
-    praise="`accepted` is right: it keeps, refuses, and has one token more when all are kept.",
+    praise="`accepted` is right: it keeps, rejects, and adds one token when all are kept.",
     right=[keep, keep_by_ratio],
     hints=[
         "The draft proposes a token with probability 0.5, and the model gives it 0.2. How often "
         "may it stay, so that it is not written too often?",
-        "Keep token i while u[i] < p[i, token] / q[i, token]. At the first refusal return i and "
-        "the positive part of p[i] - q[i], made to sum to 1. If none is refused, return k and ...",
+        "Keep token i while u[i] < p[i, token] / q[i, token]. At the first rejection return i and "
+        "the positive part of p[i] - q[i], made to sum to 1. If none is rejected, return k and ...",
     ],
     question=number(
         "The draft drew token 0 from q = 0.8, 0.1, 0.1, the model's p is 0.4, 0.4, 0.2, and u is "
@@ -187,8 +187,8 @@ accepted = exercise(
     mistakes=[
         mistake(
             "draws again from p",
-            "After a refusal this draws from p, but likely tokens were kept already and would come "
-            "too often: take the positive part of p - q",
+            "After a rejection this draws from p, but likely tokens were kept already and would "
+            "come too often: take the positive part of p - q",
             _keeping(rest=lambda p, q: p),
         ),
         mistake(
