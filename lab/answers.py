@@ -205,10 +205,10 @@ METHODS: dict[str, tuple[str, Callable[..., GPT], list[dict], Score]] = {
     "rejection": ("sft", rejected, R, by_right),
     "dpo": ("sft", preferred, PAIRED, by_right),
     "examples again": ("reinforced", fine_tuned, [], by_right),
-} | {
-    f"reinforce, KL {beta}": (
-        "sft", functools.partial(reinforced, beta=beta), R, penalised(beta)) for beta in BETAS
-}  # fmt: skip
+}
+for beta in BETAS:
+    with_penalty = functools.partial(reinforced, beta=beta)
+    METHODS[f"reinforce, KL {beta}"] = ("sft", with_penalty, R, penalised(beta))
 
 
 class Trial:
