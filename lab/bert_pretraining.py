@@ -411,7 +411,11 @@ def best_rates(data, size, gaps, name):
 
 def judge_of(data, model, lessons, seed, steps, lr, dropout):
     torch.manual_seed(seed)
-    judge = Judge(with_dropout(model, dropout))
+    return taught(Judge(with_dropout(model, dropout)), data, lessons, seed, steps, lr)
+
+
+def taught(judge, data, lessons, seed, steps, lr):
+    """The judge after training on judged pairs."""
     texts, same = lessons
     ids, segments = data.rows(texts)
 

@@ -34,12 +34,13 @@ from lab.bert_pretraining import (
     fresh,
     judged,
     pretrained,
+    taught,
 )
 from scratchformer.attention import padding_mask
 from scratchformer.data.synthetic_pairs import NOUNS, random_sentence
 from scratchformer.models import BERT
 from scratchformer.shipped import shipped_record
-from scratchformer.training import TrainingConfig, eval_mode, fit, token_loss
+from scratchformer.training import eval_mode
 from scratchformer_course.measurements import FOLDER
 
 RATE = shipped_record("english-german")["settings"]["lr"]
@@ -151,18 +152,7 @@ class Judge(nn.Module):
 def judge_of(data, bert, lessons, seed, steps, lr):
     """A judge on top of this network, trained on judged pairs."""
     torch.manual_seed(seed)
-    judge, same = Judge(bert), lessons[1]
-    ids, segments = data.rows(lessons[0])
-
-    def batch(generator):
-        pick = torch.randint(len(same), (32,), generator=generator)
-        return ids[pick], segments[pick], same[pick]
-
-    def loss(model, ids, segments, same):
-        return token_loss(model(ids, segments), same)
-
-    fit(judge, batch, loss, TrainingConfig(steps, lr=lr, seed=seed, warmup=steps // 10))
-    return judge
+    return taught(Judge(bert), data, lessons, seed, steps, lr)
 
 
 def judges(options):

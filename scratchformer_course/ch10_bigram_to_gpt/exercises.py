@@ -462,7 +462,7 @@ far_pair = exercise(
     ],
     question=which(
         "differs too near the end",
-        beside=[right_far_pair, asks_for_a_name],
+        beside=[asks_for_a_name],
         others=["returns the same text twice", "differs far back, where nothing depends on it"],
     ),
     mistakes=[

@@ -1,4 +1,6 @@
-"""Chapter 11's drawing: a training step."""
+"""Chapter 11's drawings: a training step, and a schedule."""
+
+import math
 
 from IPython.display import HTML
 
@@ -35,4 +37,27 @@ def step() -> HTML:
         "gradient, in which the two add up. It is divided by the number of all targets, then "
         "clipped to a length of at most 1, then given to the optimiser, which keeps m and v. The "
         "optimiser also gets the rate of this step, and every weight takes a step."
+    )
+
+
+def schedule() -> HTML:
+    """The rate of each step: a straight warm-up, then half a cosine wave down to nearly 0."""
+    d = Drawing(480, 112)
+    left, right, top, bottom, peak = 70, 470, 12, 88, 130
+    d.line([(left, top), (left, bottom), (right, bottom)], "muted", width=1)
+    d.line([(peak, top), (peak, bottom)], "muted", width=1, dashed=True)
+    shares = [i / 40 for i in range(41)]
+    fall = [
+        (peak + (right - peak) * x, bottom - (bottom - top) * (1 + math.cos(math.pi * x)) / 2)
+        for x in shares
+    ]
+    d.line([(left, bottom - 3), *fall], "position", width=2.4)
+    d.text(left - 6, top + 2, "lr", "position", anchor="end", mono=True)
+    d.text(left - 6, bottom, "0", anchor="end", size=13)
+    for x, name in (((left + peak) / 2, "warm-up"), ((peak + right) / 2, "half a cosine wave")):
+        d.text(x, bottom + 13, name, size=13)
+    return d.show(
+        "The rate over the steps of a run. In the warm-up it rises straight from nearly 0 to its "
+        "peak, lr. Then it falls along half a cosine wave, slowly at first, steeply in the "
+        "middle, and slowly at the end, to nearly 0."
     )

@@ -56,9 +56,12 @@ course.define("ch11_training", () => {
     const dot = el("span.sx-dot");
     // A name on the right would stand in the way of a curve that is above it here
     const late = losses[Math.floor((3 * losses.length) / 4)];
+    let aside = 1; // every other name at the left is moved aside: their lines may be close
     const lines = counted.map(([name, loss]) => {
       const text = `${name}: ${format(loss, 2)}`;
-      const label = el("span.sx-counted-name", { style: style(last, loss) }, text);
+      if (late > loss) aside = 1 - aside;
+      const place = `${style(last, loss)}; --aside: ${aside}`;
+      const label = el("span.sx-counted-name", { style: place }, text);
       label.classList.toggle("sx-above", losses[last] < loss);
       label.classList.toggle("sx-left", late > loss);
       return [el("span.sx-counted", { style: style(0, loss) }), label];

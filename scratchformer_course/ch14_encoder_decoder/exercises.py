@@ -13,7 +13,7 @@ from scratchformer_course.kit.checks.cases import drawn
 from scratchformer_course.kit.checks.engine import exercise, mistake
 from scratchformer_course.kit.checks.question import number
 
-IGNORED = -100  # the label that `F.cross_entropy` leaves out
+IGNORED = -100  # the label that `F.cross_entropy` ignores
 
 
 def _padded(rows, value):
@@ -281,7 +281,7 @@ class NormalisesBeforeEachSublayer(RightDecoderBlock):
 
 
 def _moved_outputs(DecoderBlock):
-    """How many of four outputs move with a place of x, one of the memory, and one of padding."""
+    """How many of four outputs move with a position of x, one of the memory, and one of padding."""
     block, (x, memory) = DecoderBlock(d_model=4, n_heads=1), _random(12, 2, 1, 4, 4)
     mask, sees = _PAST[:1], torch.tensor([[[True, True, True, False]]])
     found = []
@@ -319,7 +319,7 @@ DecoderBlock = exercise(
         "form, with `self.cross_attn(x, ..., ...)`.",
     ],
     question=number(
-        "x and the memory have four places each, and the memory's last place is padding. The "
+        "x and the memory have four positions each, and the memory's last one is padding. The "
         "decoder must not see its future. How many of the four outputs move if you change the "
         "second vector of x alone, how many for the memory's second vector, and how many for its "
         "padding? Write the three numbers one after the other, such as 123.",

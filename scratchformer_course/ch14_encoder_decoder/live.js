@@ -61,7 +61,7 @@ course.define("ch14_encoder_decoder", () => {
       const target = [...german.split(" "), END];
       const now = step.get() - 1;
       const heads = source.map((word, s) => {
-        const name = el("span", word === END ? "end ⊣" : word);
+        const name = el("span", word === END ? "end" : word);
         return el("th", { scope: "col", style: `--w: ${weights[now][s]}` }, name);
       });
       const rows = target.map((word, t) => [
@@ -83,9 +83,9 @@ course.define("ch14_encoder_decoder", () => {
       status,
       map,
       note(
-        "A row for each German word, a column for each state of the encoder, named by the English " +
-          "word below it. The numbers are the shares of the attention in percent, from 5 up, " +
-          "averaged over the four heads of the last block.",
+        "A row for each German word that it writes, a column for each vector of the memory: one for " +
+          "each English word, and one for the end of the text. The numbers are the shares of the " +
+          "attention in percent, from 5 up, averaged over the four heads of the last block.",
       ),
     ]);
   }

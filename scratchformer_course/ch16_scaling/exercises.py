@@ -54,10 +54,10 @@ fit_power = exercise(
         "is ...",
     ],
     question=number(
-        "At x = 2, 1, 4 the losses are y = 2, 32, 8. What is A? (Draw the points with logarithms "
-        "to the base 2: (1, 1), (0, 5) and (2, 3). The least-squares line goes through their "
-        "middle, with the slope that joins the outer two.) Give one digit behind the point.",
-        lambda f: f([2.0, 1.0, 4.0], [2.0, 32.0, 8.0])[0],
+        "At x = 1, 2 and 4, y is 32, 2 and 8. What is A? (Draw the points with logarithms "
+        "to the base 2: (0, 5), (1, 1) and (2, 3). The least-squares line goes through their "
+        "middle, with the slope that joins the outer two.) Give one decimal.",
+        lambda f: f([1.0, 2.0, 4.0], [32.0, 2.0, 8.0])[0],
         digits=1,
     ),
     mistakes=[
@@ -122,7 +122,7 @@ def _curve(draw):
 
 find_floor = exercise(
     "16.2",
-    "find_floor(x, y, floors) -> that of `floors` above which a power fits best. The misses are "
+    "find_floor(x, y, floors) -> the one of `floors` above which a power fits best. The misses are "
     "those of log y, and their squares are added.",
     cases=(
         (_X, [0.5 + 2 / v**0.7 for v in _X], [0.0, 0.2, 0.4, 0.5, 0.6]),
@@ -149,8 +149,8 @@ find_floor = exercise(
     ],
     question=number(
         "At x = 1, 2, 4 the losses are 5, 3, 2. Which of the floors 1.9, 0.8, 0.4, 1 does "
-        "`find_floor` return? (Of a power, equal factors of x make equal factors of y.) Give one "
-        "digit behind the point.",
+        "`find_floor` return? (In a power law, equal factors of x make equal factors of "
+        "y.) Give one decimal.",
         lambda f: f([1.0, 2.0, 4.0], [5.0, 3.0, 2.0], [1.9, 0.8, 0.4, 1.0]),
         digits=1,
     ),
@@ -225,7 +225,7 @@ def _bumps(draw):
 
 best_size = exercise(
     "16.3",
-    "best_size(law, operations, sizes) -> N, D: of these sizes that of least loss for 6 N D. "
+    "best_size(law, operations, sizes) -> N, D: the size with the lowest loss, for 6 N D. "
     "law(N, D) is a loss.",
     cases=(
         (_flat, 5.76e23, [1e9, 1e10, 3e10, 1e11, 1e12, 1e14]),
@@ -235,15 +235,15 @@ best_size = exercise(
         (lambda N, D: _two_valleys(N, N), 1000, [3, 5, 9, 14, 20, 30]),  # the other valley
     ),
     more=drawn(12, _bumps),
-    praise="`best_size` is right: try each size with all the text that it can pay for.",
+    praise="`best_size` is right: try each size with all the text that the operations pay for.",
     right=[lambda law, operations, sizes: _best(law, operations, sizes), best_size_by_sorting],
     hints=[
-        "How many tokens D can a size N pay for?",
+        "How many characters D can a model of size N read for all the operations?",
         "`N = min(sizes, key=lambda N: law(N, operations / ...))`, and then D for that N.",
     ],
     question=number(
-        "The law is 1 + 8 / N + 50 / D, and 600 operations are paid for. The sizes are 1, 2, 4 and "
-        "8. How many tokens D does `best_size` return? Give one digit behind the point.",
+        "The law is 1 + 8 / N + 50 / D, and you have 600 operations. The sizes are 1, 2, 4 and "
+        "8. How many characters D does `best_size` return? Give one decimal.",
         lambda f: f(lambda N, D: 1 + 8 / N + 50 / D, 600, [1, 2, 4, 8])[1],
         digits=1,
     ),

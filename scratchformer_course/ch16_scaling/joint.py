@@ -27,6 +27,18 @@ class JointLaw:
         return (self.alpha / self.beta * self.N0**self.alpha * text) ** (1 / sum_of_exponents)
 
 
+def best_so_far(N: np.ndarray, D: np.ndarray, loss: np.ndarray) -> tuple[list[float], list[float]]:
+    """6 N D and the mean loss of the kinds of run that are better than all cheaper ones."""
+    operations: list[float] = []
+    reached: list[float] = []
+    for _, n, d in sorted((n * d, n, d) for n, d in set(zip(N, D, strict=True))):
+        mean = loss[(n == N) & (d == D)].mean()
+        if not reached or mean < reached[-1]:
+            operations.append(6 * n * d)
+            reached.append(mean)
+    return operations, reached
+
+
 def fit_joint(
     N: np.ndarray,
     D: np.ndarray,

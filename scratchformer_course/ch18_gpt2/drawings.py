@@ -103,7 +103,7 @@ def silent_mistakes(rows: Sequence[tuple[str, float, str]]):
         d.box(206, y - 11, max(2, round(unit * loss)), 22, "", colour, fill=0.35)
         d.line([(mark, y - 18), (mark, y + 16)], "ink", width=1.6)
         d.text(462, y, f"{loss:.2f}", anchor="end", size=14)
-        d.text(8, y + 26, written, "muted", anchor="start", size=13, mono=True)
+        d.text(8, y + 26, written, anchor="start", size=15, mono=True)
     described = "; ".join(f"{name}, {loss:.2f}, writes {written}" for name, loss, written in rows)
     return d.show(
         "A bar for the loss of one model, loaded without a mistake and with each of several, "

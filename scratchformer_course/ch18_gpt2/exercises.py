@@ -33,7 +33,7 @@ def _judge_config(call, given):
     expect(changed, "Nothing is changed yet.")
     expect(len(changed) == 1, f"Change one field, not {len(changed)}: {', '.join(changed)}.")
     name = changed[0]
-    changed_to = f"With {name}={config[name]!r}"
+    changed_to = f"With {name}={config[name]!r}"  # below the first line, which a question quotes
     right = _gpt(given)
     with torch.no_grad():
         for p in right.parameters():
@@ -41,16 +41,19 @@ def _judge_config(call, given):
     try:
         broken = _gpt(config)
     except (ValueError, TypeError) as error:
-        raise Wrong(f"{changed_to} no GPT can be built, and that is noticed: {error}.") from None
+        noticed = "No GPT can be built with this change, and that is noticed."
+        raise Wrong(f"{noticed}\n{changed_to}: {error}.") from None
     weights, own = right.state_dict(), broken.state_dict()
     for tensor in sorted(weights.keys() | own.keys()):
         fits = tensor in own and tensor in weights and own[tensor].shape == weights[tensor].shape
-        expect(fits, f"{changed_to} the tensor `{tensor}` does not fit: the loader notices it.")
+        noticed = f"Some tensors do not fit any more, and the loader notices it.\n{changed_to}: "
+        expect(fits, f"{noticed}`{tensor}`.")
     broken.load_state_dict(weights)
     ids = torch.arange(8).unsqueeze(0)  # (1, T)
     with torch.no_grad():
         moved = (broken(ids) - right(ids)).abs().max().item()
-    expect(moved > 1e-3, f"{changed_to} all fits, but the logits stay as they are.")
+    same = "All tensors fit, but the logits stay the same."
+    expect(moved > 1e-3, f"{same}\n{changed_to} nothing changes while the model only runs.")
     return f"Broken, and no shape tells: {name}={config[name]} moves a logit by {moved:.1f}."
 
 
@@ -58,10 +61,12 @@ def one_head(config):
     return {**config, "n_heads": 1}
 
 
+def more_dropout(config):
+    return {**config, "dropout": 0.5}
+
+
 def a_head_for_each_channel(config):
-    config = dict(config)
-    config["n_heads"] = config["d_model"]
-    return config
+    return {**config, "n_heads": config["d_model"]}
 
 
 break_config = exercise(
@@ -71,7 +76,7 @@ break_config = exercise(
     right=[one_head, a_head_for_each_channel],
     hints=[
         "Which fields are the length of some axis of a weight, and which is not?",
-        "Width stays width when it is cut into other heads: `{**config, ...: ...}`.",
+        "The width stays the same however it is cut into heads: `{**config, ...: ...}`.",
     ],
     question=which(
         "changes the dropout",
@@ -81,18 +86,18 @@ break_config = exercise(
     mistakes=[
         refused(
             "changes the width",
-            "does not fit: the loader notices it",
+            "do not fit any more, and the loader notices it",
             lambda config: {**config, "d_model": 24},
         ),
         refused(
             "takes heads that do not divide the width",
-            "no GPT can be built, and that is noticed",
+            "No GPT can be built with this change",
             lambda config: {**config, "n_heads": 5},
         ),
         refused(
             "changes the dropout",
-            "all fits, but the logits stay as they are",
-            lambda config: {**config, "dropout": 0.5},
+            "All tensors fit, but the logits stay the same",
+            more_dropout,
         ),
         refused("changes nothing", "Nothing is changed yet", lambda config: dict(config)),
     ],
@@ -261,7 +266,7 @@ unnoticed = exercise(
     judge=judge_unnoticed,
     right=[without_one_bias, with_larger_positions],
     hints=[
-        "In which block does a slight change have the fewest blocks behind it that could enlarge "
+        "In which block does a slight change have the fewest blocks after it that could enlarge "
         "it?",
         "Return `{**weights, name: changed}` for one name. Set a small tensor of the last block to "
         "0, or multiply a table by a number near 1.",

@@ -30,20 +30,24 @@ def other_gelu(net: GPT, weights: Weights) -> tuple[GPT, Weights]:
 
 
 def positions_from_1(net: GPT, weights: Weights) -> tuple[GPT, Weights]:
+    """Each position gets the vector of the next one."""
     moved = weights["wpe.weight"].roll(-1, dims=0)
     return GPT(net.config), weights | {"wpe.weight": moved}
 
 
 def lost_biases(net: GPT, weights: Weights) -> tuple[GPT, Weights]:
+    """The biases of queries, keys and values stay 0."""
     lost = [name for name in weights if "c_attn.bias" in name]
     return GPT(net.config), weights | {n: 0 * weights[n] for n in lost}
 
 
 def wrong_heads(net: GPT, weights: Weights) -> tuple[GPT, Weights]:
+    """One head, as wide as all of them together."""
     return GPT(GPTConfig(**{**vars(net.config), "n_heads": 1})), weights
 
 
 def square_not_transposed(net: GPT, weights: Weights) -> tuple[GPT, Weights]:
+    """The one square matrix of a block, where no shape complains, is not transposed."""
     square = [name for name in weights if "attn.c_proj.weight" in name]
     return GPT(net.config), weights | {n: weights[n].T for n in square}
 

@@ -29,7 +29,8 @@ def test_each_has_a_still_figure_that_says_so_and_is_described(live_pages):
         for holder in holders:
             words = holder.get_text() + " ".join(str(tag) for tag in holder.select("svg"))
             assert "JavaScript" in words, f"{name}: the still figure does not say that it is still"
-            if holder["data-figure"] != "race":  # its numbers come from the reader's own processor
+            # the race has the reader's own processor for its numbers, the rungs write
+            if holder["data-figure"] not in ("race", "rungs_write"):
                 assert sum(c.isdigit() for c in words) > 8, f"{name}: no numbers"
             for svg in holder.select("svg"):
                 labelled = svg.find_parent(attrs={"aria-label": True}) or svg
