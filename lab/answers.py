@@ -9,7 +9,7 @@ neighbours are worse (DPO's beta is the best one of four), by the share of right
 penalty where there is one. All figures are exact, computed from the chances of all answers.
 
 methods   method -> the settings tried and their scores, the best, and a row of facts for each seed
-film      what the base model and two of seed 0's successors answer to some questions
+film      what the base model and seed 0's fine-tuned one answer to some questions
 """
 
 import argparse
@@ -289,11 +289,11 @@ def measure(options: argparse.Namespace) -> dict:
     for seed in SEEDS[: 1 if options.quick else None]:
         trial = Trial(seed, methods["sft"]["best"], options.quick)
         for name in names:
-            model, row = trial.run(name, methods[name]["best"])
+            _, row = trial.run(name, methods[name]["best"])
             methods[name]["seeds"][str(seed)] = row
             print(seed, name, row, flush=True)
-            if (seed, name) == (0, "reinforce"):
-                filmed = film({"base": trial.base, "sft": trial.sft, "reinforce": model})
+        if seed == 0:
+            filmed = film({"base": trial.base, "sft": trial.sft})
     return {
         "answers_drawn": STEPS * BATCH,
         "methods": methods,

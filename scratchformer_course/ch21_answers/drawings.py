@@ -1,7 +1,13 @@
-"""Chapter 21's drawings: pages of the world, three ways to teach, and a reward that rises."""
+"""Chapter 21's drawings: pages of the world, three ways to teach, and first numbers of answers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from scratchformer_course.ch21_answers.exact import RIGHT
+from scratchformer_course.ch21_answers.world import borrows
 from scratchformer_course.kit.canvas import Drawing
 
 
@@ -43,26 +49,31 @@ def ways(rows: Sequence[tuple[str, str, str, str]]):
     return d.show(f"Three ways to teach answers, one below the other. {' '.join(said)}")
 
 
-def curves(frames: Sequence[tuple[int, float, float]], names: tuple[str, str]):
-    """Two shares over the steps of a training; each frame is (step, first share, second)."""
-    d = Drawing(470, 262)
-    last = max(1, frames[-1][0])
-
-    def at(step: float, share: float) -> tuple[float, float]:
-        return 44 + 400 * step / last, 212 - 190 * share
-
-    for share in (0, 0.5, 1):
-        d.line([at(0, share), at(last, share)], "muted", width=0.6)
-        d.text(34, at(0, share)[1], f"{share:g}", "muted", anchor="end", size=13)
-    for step, _, _ in frames:
-        d.text(at(step, 0)[0], 228, step, "muted", size=13)
-    d.text(444, 250, "steps of reward", anchor="end", size=13)
-    said = []
-    for k, (name, colour) in enumerate(zip(names, ("value", "key"), strict=True)):
-        points = [at(frame[0], frame[k + 1]) for frame in frames]
-        d.line(points, colour, width=3, dashed=k == 1)
-        for x, y in points:
-            d.circle(x, y, 4.5, colour, fill=1)
-        d.text(240, (76, 140)[k], name, colour, size=14, bold=True)
-        said.append(f"{name}: from {frames[0][k + 1]:.2f} to {frames[-1][k + 1]:.2f}")
-    return d.show(f"Two lines over {last} steps of reward. {'; '.join(said)}.")
+def first_numbers(n: int, models: Mapping[str, Float[Tensor, "90 100 100"]]):
+    """For each model's p(a, b | n), a bar for each first number: right ones, wrong ones on top."""
+    d = Drawing(470, 20 + 124 * len(models))
+    wide, said = 450 / (n + 1), []
+    hard = borrows(torch.tensor(n), torch.arange(n + 1)).tolist()
+    for i, (name, p) in enumerate(models.items()):
+        low = 100 + 124 * i
+        good = (p * RIGHT).sum(dim=2)[n - 10, : n + 1].tolist()
+        every = p.sum(dim=2)[n - 10, : n + 1].tolist()
+        d.text(10, low - 88, name, anchor="start", bold=True, size=15)
+        d.line([(10, low), (460, low)], "muted", width=0.8)
+        for a in range(n + 1):
+            x = 10 + wide * (a + 0.5)
+            right, top = (low - 78 * share / max(every) for share in (good[a], every[a]))
+            if right < low - 0.3:
+                d.line([(x, low), (x, right)], "value", width=0.8 * wide)
+            if top < right - 0.3:
+                d.line([(x, right), (x, top)], "key", width=0.8 * wide)
+            if hard[a]:
+                d.line([(x - wide / 2, low + 5), (x + wide / 2, low + 5)], "muted", width=4)
+        needed = sum(share for share, borrow in zip(good, hard, strict=True) if borrow)
+        said.append(f"{name}: {sum(good):.2f} right, of which {needed:.2f} need a borrow")
+    for a in (0, n // 2, n):
+        d.text(10 + wide * (a + 0.5), d.height - 12, a, "muted", size=13)
+    return d.show(
+        f"Bars over the first numbers 0 to {n} of the answers to {n}, right and wrong ones, with "
+        f"marks where a borrow is needed. {'; '.join(said)}."
+    )

@@ -1,4 +1,4 @@
-// A stored film: one question asked of models that continue, answer, and are rewarded.
+// A stored film: one question asked of a model that continues, and of one that answers.
 
 course.define("ch21_answers", () => {
   const { el, sliderOver, note, format, title } = course.live;
@@ -63,7 +63,7 @@ course.define("ch21_answers", () => {
     const questions = asked.map((n) => `${n}?`);
     const at = sliderOver("Question", questions, draw, Math.max(0, asked.indexOf(85)));
     const names = stages.map(([, name]) => name);
-    const stage = choice("Model", names, () => draw());
+    const stage = choice("Model", names, () => draw(), names.length - 1);
 
     function draw() {
       const [, name, film] = stages[stage.at()];
@@ -73,13 +73,13 @@ course.define("ch21_answers", () => {
       const hard = total(chances[0].filter((_, a) => n % 10 < a % 10)) / 1e4;
       const chance =
         sums < 0.01
-          ? "It goes on with questions: the chance of a sum is below 0.01."
+          ? "It continues with questions: the chance of a sum is below 0.01."
           : `Right: ${format(right, 2)}. Of the right answers ${format(hard / Math.max(right, 1e-9), 2)} need a borrow.`;
       host.replaceChildren(
         el("div.sx-columns", [
           el("div.sx-ans-left", title(`${n}?`), listed(n, texts)),
           el("div.sx-ans-side", [
-            sums < 0.01 ? null : bars(n, chances, name),
+            bars(n, chances, name),
             el("p.sx-status", { role: "status" }, chance),
           ]),
         ]),

@@ -1,24 +1,24 @@
-"""A stored film: one question asked of three models."""
+"""A stored film: one question asked of two models."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from html import escape
 
 from scratchformer_course.kit.figure.live_figure import LiveFigure
 from scratchformer_course.kit.figure.still import table
 
-STAGES = {"base": "base model", "sft": "after fine-tuning", "reinforce": "after reward"}
+STAGES = {"base": "base model", "sft": "after fine-tuning"}
 
 
-def one_question(stored: Mapping, stages: Sequence[str] = tuple(STAGES)) -> LiveFigure:
-    """The film of `lab/answers.py`: a switch between these models, a slider for the question.
+def one_question(stored: Mapping) -> LiveFigure:
+    """The film of `lab/answers.py`: a switch between the models, a slider for the question.
 
-    Raises ValueError where a model of the three is missing.
+    Raises ValueError where one of the two models is missing.
     """
     film = stored.get("film", {})
     if set(film) != set(STAGES):
         raise ValueError(f"a film of {sorted(film)}, expected one of {', '.join(STAGES)}")
     asked = [each["n"] for each in film["base"]]
-    settings = {"stages": [[name, STAGES[name], film[name]] for name in stages], "asked": asked}
+    settings = {"stages": [[name, STAGES[name], film[name]] for name in STAGES], "asked": asked}
     return LiveFigure("answers", settings, _questions(settings))
 
 

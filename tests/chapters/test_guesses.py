@@ -154,8 +154,8 @@ CHOICES = r"""
     ^ 1 texts.* 2\.\d times as fast[\s\S]*^64 texts.* [01]\.\d times as fast
 21/random-weights three: about 0.01
     ^random weights +0\.0[0-5]
-21/hole hole: right and wrong, all paid
-    ^paid (0\.9\d|1\.00), right 0\.[1-8]
+21/hole hole: right and wrong, all rewarded
+    ^rewarded (0\.9\d|1\.00), right 0\.[1-8]
 21/borrows rewarded: hardly ever
     ^reward +\S+ +\S+ +0\.0[0-5]
 22/untrained table: always

@@ -225,7 +225,7 @@ STORED = {
     "costs": ("15", doing("GPT-2 XL")),
     "law": ("16", doing("Train it", "Show all sizes")),
     "lines": ("19", gate_and_sky),
-    "answers": ("21", doing("after fine-tuning", Question=7)),
+    "answers": ("21", doing("base model", Question=7)),
     "silence": ("22", lambda page: page.locator(".sx-song-tiles button").nth(2).click()),
     "two_curves": ("23", doing("A is broken", "Next pair")),
     "clinic": ("23", doing("May a later token matter?", "Heads are merged by a bare reshape")),
