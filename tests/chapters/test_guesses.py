@@ -153,14 +153,10 @@ CHOICES = r"""
     85= -> '02\+83'\n85= -> '69\+26'
 21/random-weights three: about 0.01
     ^random weights +0\.0[0-5]
-21/ten-more noise: the direction is lost
-    ^r \+ 10 {5,}\D*0\.[0-2]
-21/variety rewarded: fewer than 10
-    ^reward +\S+ +\d\.
 21/hole hole: right and wrong, all rewarded
-    ^reward (0\.9\d|1\.00), right 0\.[1-8]
-21/contaminated leak: gain less than the test items
-    ^clean +test 0\.3\d +fresh 0\.3\d\ncontaminated +test 0\.5\d +fresh 0\.4\d
+    ^rewarded (0\.9\d|1\.00), right 0\.[1-8]
+21/borrows rewarded: hardly ever
+    ^reward +\S+ +\S+ +0\.0[0-5]
 22/untrained table: always
     ^rhyme word .* 1\.00$
 22/erased bars: more than 0.9
