@@ -149,8 +149,6 @@ CHOICES = r"""
     ^ +1 .* (1\.[2-9]|2\.\d) times\n[\s\S]*^ +64 .* (0\.\d|1\.0) times$
 20/shuffled-table inf-59: about 130 passes
     ^shuffled +1[23]\d +160
-21/base-writes respond: right and wrong sums
-    85= -> '02\+83'\n85= -> '69\+26'
 21/random-weights three: about 0.01
     ^random weights +0\.0[0-5]
 21/hole hole: right and wrong, all rewarded
