@@ -129,9 +129,14 @@ class Capitals:
     def pairs(self, frame: str) -> list[tuple[Tensor, Tensor, int, int]]:
         """(ids, the next country's ids, the old capital's token, the new one's)."""
         names = list(CAPITALS)
+        texts, capitals = (
+            [self.ids(frame.format(name)) for name in names],
+            [self.first(CAPITALS[name]) for name in names],
+        )
+        following = zip(texts[1:] + texts[:1], capitals[1:] + capitals[:1], strict=True)
         return [
-            (*(self.ids(frame.format(c)) for c in both), *(self.first(CAPITALS[c]) for c in both))
-            for both in zip(names, names[1:] + names[:1], strict=True)
+            (ids, other, old, new)
+            for ids, old, (other, new) in zip(texts, capitals, following, strict=True)
         ]
 
 
