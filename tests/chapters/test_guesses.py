@@ -159,14 +159,8 @@ CHOICES = r"""
     ^rhyme word .* 1\.00$
 22/erased bars: more than 0.9
     ^line break +0\.9
-22/lever doses: the difference of means
-    ^difference of means +\S+ +\S+ +0\.[5-9].*\nprobe's direction +\S+ +\S+ +0\.[0-4]
-22/one-block songs-07: only with smear
-    ^one block: (1\.[89]|[2-9]).*\none block, smear: (0|1\.[01])
-22/path songs-22: the keys only
-    of q: [01]\..*\n.*of k: [2-9]\..*\n.*of v: [01]\.
-22/always-six songs-25: worse than chance
-    ^loops of 5: loss ([4-9]|\d\d)\.
+22/after-24 real-after: Paris
+    ^ +24 +Paris +Rome$
 23/first-diagnosis sums: the mask comes after the softmax
     ^patient +above the diagonal 0\.00, rows sum to 0\.[0-8]
 23/third-diagnosis rates: the rate has reached 0
