@@ -73,15 +73,16 @@ course.define("explorer", () => {
   }
 
   // What a model reads of any text: the last tokens that fit, or a new line if nothing is left; and
-  // in words what was read
-  function reading(tokenizer, typed, length) {
+  // in words what was read, whose usual case `isSimple` leaves out
+  function reading(tokenizer, typed, length, isSimple = false) {
     const { text, changes } = tokenizer.fit(typed);
     const all = tokenizer.encode(text || tokenizer.fit("\n").text);
     const ids = all.length ? all.slice(-length) : [0];
     const dropped = all.length > length ? `, the last of ${all.length}: more do not fit` : "";
     const count = `${ids.length} ${ids.length === 1 ? "token" : "tokens"}${dropped}.`;
+    const usual = isSimple && !dropped ? "" : count;
     const said = [
-      text ? count : "Nothing to read, so it begins a new line.",
+      text ? usual : "Nothing to read, so it begins a new line.",
       changesInWords(changes),
     ];
     return { ids, text: tokenizer.decode(ids), said: said.filter(Boolean).join(" ") };
@@ -106,9 +107,13 @@ course.define("explorer", () => {
     return -Math.log(sum(odds));
   }
 
-  function build(settings, host) {
+  function build(given, host) {
     const { model, tokenizer } = modelOf(host.dataset.models);
-    const readText = (typed) => reading(tokenizer, typed, model.config.context_length);
+    const isNamed = course.scene.hasAddress(host);
+    const asked = isNamed ? course.scene.asked() : {};
+    const settings = { ...given, prompt: asked.prompt ?? given.prompt };
+    const { context_length } = model.config;
+    const readText = (typed) => reading(tokenizer, typed, context_length, settings.simple);
     let altered = settings.altered === undefined ? null : readText(settings.altered);
     let state = null;
     let inSight = null;
@@ -129,6 +134,9 @@ course.define("explorer", () => {
       model,
       tokenizer,
       settings,
+      asked, // by the address, as texts
+      // Puts the prompt and these rules into it
+      name: (rules) => isNamed && course.scene.setAddress({ prompt: prompt.field.value, ...rules }),
       label: (id) => visible(tokenizer.decode([id])),
       // The second text of the views that compare two
       alter: (typed) => {
@@ -154,10 +162,12 @@ course.define("explorer", () => {
     if (parts.length > 1) {
       const { list, choose } = tabs(parts, show);
       element.append(list);
-      choose(parts[0]);
+      const named = asked.prompt !== undefined && parts[settings.views.indexOf("next")];
+      choose(named || parts[0]);
     } else show(parts[0]);
     element.append(...parts.map(({ panel }) => panel));
     read(settings.prompt);
+    if (asked.prompt !== undefined) setTimeout(() => host.scrollIntoView());
     return element;
   }
 
