@@ -7,21 +7,24 @@ course.define("scene", () => {
   const NAME = /^([A-Z][A-Z' -]*[A-Z]:|([A-Z][\w'.-]* ?){1,4}:(?=\n?$))/;
   const LONGEST = 300; // characters of a text in an address
 
-  // A box of fixed height. show(given, written) fills it, plain() gives its text
+  function drawn([given, written]) {
+    let left = given.length; // characters of the given text that are still to come
+    const shaded = (part) => {
+      const cut = Math.max(0, Math.min(left, part.length));
+      left -= part.length;
+      return [cut ? el("mark", part.slice(0, cut)) : "", part.slice(cut)];
+    };
+    return (given + written).split(/(?<=\n)/).flatMap((line) => {
+      const speaker = NAME.exec(line)?.[0] ?? "";
+      return [speaker ? el("b", shaded(speaker)) : "", ...shaded(line.slice(speaker.length))];
+    });
+  }
+
+  // A box of fixed height. show(…[given, written]) fills it, plain() gives its text
   function newScene(name) {
     const element = scrolling("sx-text sx-scene", name);
-    function show(given, written = "") {
-      let left = given.length; // characters of the given text that are still to come
-      const shaded = (part) => {
-        const cut = Math.max(0, Math.min(left, part.length));
-        left -= part.length;
-        return [cut ? el("mark", part.slice(0, cut)) : "", part.slice(cut)];
-      };
-      const lines = (given + written).split(/(?<=\n)/).map((line) => {
-        const speaker = NAME.exec(line)?.[0] ?? "";
-        return [speaker ? el("b", shaded(speaker)) : "", ...shaded(line.slice(speaker.length))];
-      });
-      element.replaceChildren(...lines.flat(2));
+    function show(...turns) {
+      element.replaceChildren(...turns.flatMap(drawn));
       element.scrollTop = element.scrollHeight;
     }
     return { element, show, plain: () => element.textContent };

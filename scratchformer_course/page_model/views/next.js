@@ -45,7 +45,7 @@ course.define("view_next", () => {
     const seed = seedField(asked.seed ?? settings.seed, restart);
     const usual = Object.fromEntries(Object.entries(rules).map(([key, rule]) => [key, rule.get()]));
     for (const [key, rule] of Object.entries(rules)) {
-      if (asked[key]) rule.set(asked[key]);
+      if (Number.isFinite(Number(asked[key]))) rule.set(Number(asked[key]));
     }
     const run = button("Generate", () => (interrupt ? stop() : start()), { class: "sx-go" });
     const scene = newScene("What it writes");
@@ -170,7 +170,7 @@ course.define("view_next", () => {
     }
 
     function draw() {
-      scene.show(state.text, tokenizer.decode(written));
+      scene.show([state.text, tokenizer.decode(written)]);
       if (!how.open) return;
       drawReading();
       reads.scrollTop = reads.scrollHeight;
