@@ -78,7 +78,8 @@ def _curve(
     names = "".join(f'<span style="--x: {x}">{step:,}</span>' for x, step in ticks)
     return (
         '<div class="film-run"><p class="sx-title">Its guesses get better</p>'
-        '<div class="film-curve" style="--x: 1; --y: 0.92"><svg viewBox="0 0 1 1" preserveAspectRatio="none" role="img" '
+        '<div class="film-curve" style="--x: 1; --y: 0.92">'
+        '<svg viewBox="0 0 1 1" preserveAspectRatio="none" role="img" '
         f'aria-label="The loss on text that it has not read falls from {highest:.2f} before the '
         f'first step to {lowest:.2f} after the last"><path d="{path}"/><path d="{path}"/></svg>'
         f'<span class="film-dot"></span><span class="film-high">{highest:.2f}</span>'

@@ -32,7 +32,7 @@ TRAINER = (
     *("matrix", "trainer", "text", "counts", "session", "export"),
     # what the page runs
     *("workers", "owntext", "controls", "plot", "film", "score", "talk", "picture"),
-    *("result", "race"),
+    *("kept", "result", "race"),
 )
 # by the name that the script registers; the first in a row is loaded first
 FILES = {
