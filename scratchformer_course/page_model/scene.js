@@ -46,7 +46,8 @@ course.define("scene", () => {
   function setAddress(texts) {
     const all = Object.entries(texts).map(([name, text]) => [name, String(text).slice(0, LONGEST)]);
     try {
-      history.replaceState(history.state, "", `#${new URLSearchParams(all)}`);
+      const own = all.length ? `#${new URLSearchParams(all)}` : location.pathname + location.search;
+      history.replaceState(history.state, "", own);
     } catch {
       // a page without an address of its own, such as one in a frame
     }

@@ -33,6 +33,7 @@ course.define("film", () => {
     const about = note("");
     scene.show(["", "Press the button. The first thing that it writes here is noise."]);
     const copy = course.scene.copyButton("Copy this scene", scene.plain);
+    copy.disabled = true;
     const strip = el("div.sx-strip", { role: "group", "aria-label": "The film" });
     const maps = el("div.sx-maps");
     const element = el("div.sx-film", [
@@ -48,7 +49,7 @@ course.define("film", () => {
     const looks = fold("Where it looks", maps, help);
     const samples = el("div");
     const list = fold("The whole film", samples);
-    for (const part of [looks, list, copy]) part.hidden = true;
+    for (const part of [looks, list]) part.hidden = true;
     let run = null;
     let frames = [];
     let buttons = [];
@@ -59,16 +60,15 @@ course.define("film", () => {
     function start(newRun) {
       [run, frames, buttons, shown] = [newRun, [], [], -1];
       strip.replaceChildren();
-      for (const part of [looks, list, copy]) part.hidden = true;
+      for (const part of [looks, list]) part.hidden = true;
     }
 
     function show(i) {
       const { step, right, text, maps: weights } = frames[i];
       shown = i;
-      heading.textContent = step
-        ? `What it writes after ${step} steps`
-        : "What it writes, untrained";
+      heading.textContent = step ? `After ${step} steps` : "Before training";
       scene.show([textOf(run.first), text]);
+      scene.element.scrollTop = 0;
       about.textContent =
         "Shaded: the beginning that it is given. It gets the next character right about " +
         `${inHundred(right)} times in 100.`;
@@ -109,7 +109,8 @@ course.define("film", () => {
       });
       buttons.push(one);
       strip.append(one);
-      for (const part of [looks, list, copy]) part.hidden = false;
+      for (const part of [looks, list]) part.hidden = false;
+      copy.disabled = false;
       drawList();
       if (isAtEnd) show(i);
       else one.tabIndex = -1;

@@ -45,11 +45,14 @@ course.define("race", () => {
     const packed = course.described(host.dataset.models, "the text");
     const { curves, goal, floor, prompt } = settings;
     const hasAddress = course.scene.hasAddress(host);
-    let kept = { text: "", chosen: {}, run: null }; // in this browser, until the reader forgets it
+    // In this browser, until the reader forgets it
+    /** @type {{ text: string, chosen: any, run: any }} */
+    let kept = { text: "", chosen: {}, run: null };
     let mayKeep = true;
     let send = null; // the way to the workers
     let lastText = null; // what the run before was trained on
     let runs = 0; // how many there were
+    /** @type {any} */
     let now = null; // the run that is under way
     let scored = null; // the number of the run whose counts are on the way
     let refusal = ""; // why the last text or settings were not taken
@@ -144,7 +147,7 @@ course.define("race", () => {
       try {
         kept = { ...kept, ...found };
         ownText.write(kept.text);
-        if (!hasAddress || !location.hash) controls.choose(kept.chosen);
+        if (!hasAddress || !location.hash.includes("=")) controls.choose(kept.chosen);
         if (kept.run) {
           now = kept.run;
           redraw(now.curve);
@@ -153,6 +156,9 @@ course.define("race", () => {
           for (const frame of now.frames) film.add(frame);
           lastText = now.text;
           show(now);
+          say(
+            `Trained earlier: it gets the next character right ${inHundred(now.right)} times in 100.`,
+          );
           if (now.tables) score.count(...now.tables);
         }
         const all = kept.run ? "your text, your settings and your model" : "your text and settings";
@@ -265,8 +271,7 @@ course.define("race", () => {
         now.drawn = performance.now();
         plot.draw();
         progress.value = (0.9 * step) / steps;
-        progressText.textContent =
-          `Step ${step} of ${steps}, ` + (left ? `about ${format(left, 1)} s left` : "trained");
+        progressText.textContent = `Step ${step} of ${steps}, ${left ? `about ${format(left, 1)} s left` : "trained"}`;
       }
       if (isBad) stop(badLoss(step, loss, V));
     }

@@ -13,6 +13,7 @@ course.define("talk", () => {
     const field = el("input", { type: "text", maxlength: 300, autocomplete: "off" });
     field.value = opening.replaceAll(/\s+/g, " ").trim();
     const scene = course.scene.newScene("What you said, and how it went on");
+    scene.show(["", "Its answer comes here."]);
     const said = []; // [line, how it went on] of each turn
     const status = el("p.sx-status", { role: "status" });
     let interrupt = () => {};
