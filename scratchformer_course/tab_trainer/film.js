@@ -70,8 +70,8 @@ course.define("film", () => {
       scene.show([textOf(run.first), text]);
       scene.element.scrollTop = 0;
       about.textContent =
-        "Shaded: the beginning that it is given. It gets the next character right about " +
-        `${inHundred(right)} times in 100.`;
+        `Shaded: what it is given. It gets the next character right about ${inHundred(right)} ` +
+        "times in 100.";
       press(buttons, i, true);
       const heads = weights.flatMap((ofBlock, block) =>
         Array.from({ length: run.config.n_heads }, (_, head) => {

@@ -57,7 +57,9 @@ course.define("race", () => {
     let scored = null; // the number of the run whose counts are on the way
     let refusal = ""; // why the last text or settings were not taken
 
-    let plot = newPlot({ curves, goal, floor, guess: settings.guess });
+    const wide = host.clientWidth;
+    const room = wide > 560 ? wide / 2 - 12 : wide; // its own, so that nothing slides at the start
+    let plot = newPlot({ curves, goal, floor, guess: settings.guess, room });
     const controls = newControls(settings);
     const needed = () => {
       const { config, training } = controls.read();
@@ -290,7 +292,7 @@ course.define("race", () => {
     }
 
     function isScoring({ share }) {
-      progressText.textContent = `Trained. Now it is asked about text that it has never read: ${Math.round(100 * share)} %`;
+      progressText.textContent = `Now it is asked about new text: ${Math.round(100 * share)} %`;
       progress.value = 0.9 + 0.1 * share;
     }
 
