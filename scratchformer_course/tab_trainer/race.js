@@ -57,7 +57,7 @@ course.define("race", () => {
     let scored = null; // the number of the run whose counts are on the way
     let refusal = ""; // why the last text or settings were not taken
 
-    const wide = host.clientWidth;
+    const wide = (host.firstElementChild ?? host).clientWidth;
     const room = wide > 560 ? wide / 2 - 12 : wide; // its own, so that nothing slides at the start
     let plot = newPlot({ curves, goal, floor, guess: settings.guess, room });
     const controls = newControls(settings);
