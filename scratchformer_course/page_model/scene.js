@@ -69,6 +69,7 @@ course.define("scene", () => {
   // A button that copies; it says for a moment what became of it
   function copyButton(name, text, picture = () => null) {
     const one = button(name, async () => {
+      one.style.minWidth = `${one.offsetWidth}px`; // or those beside it would move
       const done = (await copy(text(), picture())) ? "Copied" : "Not allowed here";
       one.textContent = done;
       setTimeout(() => {

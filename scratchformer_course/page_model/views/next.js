@@ -49,26 +49,32 @@ course.define("view_next", () => {
     }
     const run = button("Generate", () => (interrupt ? stop() : start()), { class: "sx-go" });
     const scene = newScene("What it writes");
+    // where one view is all of the figure, and not a simple one, the choice is what it is about
+    const isAbout = settings.views.length === 1 && !isSimple;
+    scene.element.classList.toggle("sx-low", isAbout);
     const reads = scrolling("sx-tokens sx-reading", "What it reads");
     const drawn = el("p.sx-status", { role: "status" });
     const list = el("div");
     const ways = [Object.values(rules).map((rule) => rule.element), seed.element];
     const how = fold("How did it choose?", [
-      note("A bar over each character: how much the model looks at it to choose the next one."),
-      reads,
+      isAbout
+        ? null
+        : note(
+            "A bar over each part of the text: how much the model looks at it to choose the next one.",
+          ),
+      isAbout ? null : reads,
       drawn,
       el("div.sx-columns", [
         el("div.sx-main", [
           note("The likeliest next ones, and the chance of each. Press one to write it yourself."),
           list,
-          note("A hollow bar: the rules on this page rule it out, so it is never drawn."),
+          note("What has a hollow bar is ruled out by the sliders, and never drawn."),
         ]),
         el("div.sx-side", ways),
       ]),
     ]);
     how.addEventListener("toggle", () => logits && draw());
-    // where one view is all of the figure, and not a simple one, the choice is what it is about
-    how.open = settings.views.length === 1 && !isSimple;
+    how.open = isAbout;
     const said = () => [scene.plain(), address()].filter(Boolean).join("\n\n");
     const element = el("div", [
       el("div.sx-bar.sx-write", [
@@ -162,7 +168,11 @@ course.define("view_next", () => {
         const names = { "aria-label": `Write ${label(id)}`, "data-place": place };
         return [button(label(id), choose, names), percent(kept[id]), bar(kept[id] || full[id])];
       });
-      list.replaceChildren(table(["token", "probability", ""], rows, { class: "sx-bars" }));
+      list.replaceChildren(
+        table(isSimple ? ["next", "chance", ""] : ["token", "probability", ""], rows, {
+          class: "sx-bars",
+        }),
+      );
       list.querySelectorAll("tbody tr").forEach((row, place) => {
         row.classList.toggle("sx-dropped", !kept[shown[place]]);
       });
@@ -172,12 +182,12 @@ course.define("view_next", () => {
     function draw() {
       scene.show([state.text, tokenizer.decode(written)]);
       if (!how.open) return;
-      drawReading();
+      if (!isAbout) drawReading();
       reads.scrollTop = reads.scrollHeight;
       drawBars();
     }
 
-    // A bar over each token: how much of it the model reads. The tallest is full.
+    // A bar over each part of the text: how much of it the model reads. The tallest is full.
     function drawReading() {
       const ids = [...state.ids, ...written];
       const most = Math.max(...weights);
