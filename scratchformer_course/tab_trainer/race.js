@@ -84,10 +84,10 @@ course.define("race", () => {
     const status = el("p.sx-status", { role: "status" }, UNTRAINED);
     const progressText = el("p.sx-status");
     const memory = el("p.sx-status", { role: "status" });
-    const forget = button("Forget it", () => {
+    const forget = button("Forget it", async () => {
       mayKeep = false;
       kept = { text: "", chosen: {}, run: null };
-      course.kept.forget();
+      await course.kept.forget();
       memory.textContent = "Forgotten. What you see now is gone when you leave the page.";
     });
     const numbers = el("div", note(UNTRAINED));
@@ -147,8 +147,9 @@ course.define("race", () => {
     // What an earlier visit left; the address, if it asks for settings, comes first
     function bringBack(found) {
       try {
-        kept = { ...kept, ...found };
-        ownText.write(kept.text);
+        const { text, chosen, run } = found;
+        ownText.write(text.slice()); // throws if it is no text
+        kept = { text, chosen, run };
         if (!hasAddress || !location.hash.includes("=")) controls.choose(kept.chosen);
         if (kept.run) {
           now = kept.run;

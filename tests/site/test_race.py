@@ -111,6 +111,7 @@ def test_a_run_is_told_filmed_ranked_and_kept_and_its_model_talks_and_opens_in_p
     page.get_by_role("tab", name="Logit lens").wait_for()
     assert page.get_by_role("button", name="Close", exact=True).count() == 1
     press(page, "Forget it")
+    page.get_by_text("Forgotten").wait_for()
     for stored in (None, {"run": {"weights": 1}}, "["):
         if stored:
             page.evaluate("it => course.kept.keep(it)", stored)
@@ -168,7 +169,8 @@ def test_the_address_sets_what_it_may_and_nothing_slides_while_the_tab_trains(br
         assert not page.get_by_label("Muon for").is_checked()
         fill(page, Blocks=1, Width=5, Context=4)
         page.locator("details").evaluate_all("all => all.forEach(e => { e.open = false; })")
-        tops = page.evaluate_handle("""(tops = new Set()) => {
+        tops = page.evaluate_handle("""() => {
+          const tops = new Set();
           (function look() {
             tops.add(document.querySelector('.live-figure .sx-scene').offsetTop);
             requestAnimationFrame(look);
