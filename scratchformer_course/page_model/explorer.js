@@ -45,11 +45,18 @@ course.define("explorer", () => {
   // say(text) tells what was read.
   function promptField(settings, read, name = "Prompt") {
     let waiting = 0;
+    // At once when the field is left, or the press of a button would be of the text before
+    const readNow = () => {
+      if (waiting) read(field.value);
+      clearTimeout(waiting);
+      waiting = 0;
+    };
     const oninput = () => {
       clearTimeout(waiting);
-      waiting = setTimeout(() => read(field.value), 150);
+      waiting = setTimeout(readNow, 150);
     };
-    const field = el("textarea", { rows: 2, spellcheck: "false", autocomplete: "off", oninput });
+    const on = { oninput, onblur: readNow };
+    const field = el("textarea", { rows: 2, spellcheck: "false", autocomplete: "off", ...on });
     field.value = settings.prompt;
     const status = el("p.sx-status", { role: "status" });
     const element = el("div.sx-prompt", [label(name, field), field, status]);
