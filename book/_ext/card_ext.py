@@ -4,13 +4,13 @@ It holds the chapter's number, title and moment (or its promise, where no moment
 machine with the chapter's part filled. sphinxext-opengraph draws those of other pages.
 """
 
+import importlib
 import io
 import textwrap
 from pathlib import Path
 from typing import Any
 
 import nbformat
-from machine_ext import BESIDE, WAY
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from PIL import Image
@@ -26,17 +26,18 @@ def draw_card(number: str, title: str, text: str, address: str) -> bytes:
     figure = Figure((WIDTH / 100, HEIGHT / 100), dpi=100, facecolor="white")
 
     def say(x: float, y: float, words: str, size: int, colour: str = INK, **look: Any) -> None:
-        look = {"ha": "left", "va": "top", "linespacing": 1.3} | look
-        figure.text(x / WIDTH, 1 - y / HEIGHT, words, size=size, color=colour, **look)
+        place: dict[str, Any] = {"ha": "left", "va": "top", "linespacing": 1.3}
+        figure.text(x / WIDTH, 1 - y / HEIGHT, words, size=size, color=colour, **place | look)
 
     say(56, 44, "Transformers from Scratch", 20, FAINT)
     say(56, 92, f"{number} · {title}", 36 if len(title) < 30 else 28, BLUE, weight="bold")
     say(56, 190, textwrap.fill(textwrap.shorten(text, 230, placeholder=" …"), 54), 26)
-    parts = {**WAY, **BESIDE}
-    way = list(WAY) if any(number in WAY[name][0].split() for name in WAY) else list(BESIDE)
-    step = (WIDTH - 112) / len(way)
-    for i, name in enumerate(way):
-        is_own = number in parts[name][0].split()
+    machine = importlib.import_module("machine_ext")  # of this folder
+    of_way = any(number in numbers.split() for numbers, _ in machine.WAY.values())
+    row = machine.WAY if of_way else machine.BESIDE
+    step = (WIDTH - 112) / len(row)
+    for i, (name, (numbers, _)) in enumerate(row.items()):
+        is_own = number in numbers.split()
         box = {"boxstyle": "round,pad=0.5", "ec": BLUE, "fc": BLUE if is_own else "white"}
         ink = "white" if is_own else FAINT
         say(56 + (i + 0.5) * step, 478, name, 13, ink, ha="center", va="center", bbox=box)

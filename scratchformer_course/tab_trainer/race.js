@@ -153,7 +153,7 @@ course.define("race", () => {
         if (!hasAddress || !location.hash.includes("=")) controls.choose(kept.chosen);
         if (kept.run) {
           now = kept.run;
-          redraw(now.curve);
+          redraw(now.curve, Math.max(200, 1.2 * now.seconds));
           plot.draw();
           film.start(now);
           for (const frame of now.frames) film.add(frame);

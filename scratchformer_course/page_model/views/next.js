@@ -43,7 +43,6 @@ course.define("view_next", () => {
       top_p: slider("Top-p", { min: 0.05, max: 1, step: 0.05, value: 1, show: orAll(1) }, drawBars),
     };
     const seed = seedField(asked.seed ?? settings.seed, restart);
-    const usual = Object.fromEntries(Object.entries(rules).map(([key, rule]) => [key, rule.get()]));
     for (const [key, rule] of Object.entries(rules)) {
       if (Number.isFinite(Number(asked[key]))) rule.set(Number(asked[key]));
     }
@@ -92,11 +91,6 @@ course.define("view_next", () => {
       how,
     ]);
 
-    // Those that are not as they were at first, as the address has them
-    const changedRules = () =>
-      Object.entries(rules)
-        .map(([key, rule]) => [key, rule.get()])
-        .filter(([key, value]) => value !== usual[key]);
     const settingsNow = () => ({
       temperature: rules.temperature.get(),
       top_k: rules.top_k.get() === V ? null : rules.top_k.get(),
@@ -140,7 +134,8 @@ course.define("view_next", () => {
     }
 
     function start() {
-      name({ seed: seed.get(), ...Object.fromEntries(changedRules()) });
+      const set = Object.entries(rules).map(([key, rule]) => [key, rule.get()]);
+      name({ seed: seed.get(), ...Object.fromEntries(set) });
       drawn.setAttribute("aria-live", "off"); // a reader aloud would have to say each token
       run.textContent = "Stop";
       interrupt = inFrames(AT_ONCE, drawToken, draw, stop);
