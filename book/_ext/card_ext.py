@@ -60,7 +60,8 @@ def add_card(
     notebook = nbformat.read(Path(app.srcdir, f"{pagename}.ipynb"), as_version=4)
     number, _, title = app.env.titles[pagename].astext().partition(" · ")
     text = notebook.metadata.get("moment") or context["meta"]["og:description"]
-    address = app.config.html_baseurl.removeprefix("https://").rstrip("/")
+    known = app.config.html_baseurl if app.tags.has("addressed") else ""  # once there is one
+    address = known.removeprefix("https://").rstrip("/")
     place = f"_images/social_previews/{pagename.replace('/', '_')}.png"
     path = Path(app.outdir, place)
     path.parent.mkdir(parents=True, exist_ok=True)
