@@ -86,5 +86,5 @@ def _curve(
         f'<span class="film-low">{lowest:.2f}</span></div>'
         f'<p class="film-ticks" aria-hidden="true">{names}</p>'
         '<p class="sx-caption">The <i>loss</i> says how much the next character surprises it: '
-        "the lower, the better. Steps of training go from left to right.</p></div>"
+        "lower is better. Steps go from left to right.</p></div>"
     )
