@@ -80,14 +80,14 @@ course.define("explorer", () => {
   }
 
   // What a model reads of any text: the last tokens that fit, or a new line if nothing is left; and
-  // in words what was read, whose usual case `isSimple` leaves out
-  function reading(tokenizer, typed, length, isSimple = false) {
+  // in words what was read, whose usual case `isPlain` leaves out
+  function reading(tokenizer, typed, length, isPlain = false) {
     const { text, changes } = tokenizer.fit(typed);
     const all = tokenizer.encode(text || tokenizer.fit("\n").text);
     const ids = all.length ? all.slice(-length) : [0];
     const dropped = all.length > length ? `, the last of ${all.length}: more do not fit` : "";
     const count = `${ids.length} ${ids.length === 1 ? "token" : "tokens"}${dropped}.`;
-    const usual = isSimple && !dropped ? "" : count;
+    const usual = isPlain && !dropped ? "" : count;
     const said = [
       text ? usual : "Nothing to read, so it begins a new line.",
       changesInWords(changes),
@@ -120,7 +120,8 @@ course.define("explorer", () => {
     const asked = isNamed ? course.scene.asked() : {};
     const settings = { ...given, prompt: asked.prompt ?? given.prompt };
     const { context_length } = model.config;
-    const readText = (typed) => reading(tokenizer, typed, context_length, settings.simple);
+    const isPlain = settings.simple && settings.views.includes("next");
+    const readText = (typed) => reading(tokenizer, typed, context_length, isPlain);
     let altered = settings.altered === undefined ? null : readText(settings.altered);
     let state = null;
     let inSight = null;
