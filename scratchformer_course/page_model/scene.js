@@ -55,22 +55,19 @@ course.define("scene", () => {
 
   // ---- copying and sharing ----
 
-  // A text, or what a promise gives as a picture; says whether it worked
-  async function copy(text, picture = null) {
-    try {
-      if (picture) await navigator.clipboard.write([new ClipboardItem({ "image/png": picture })]);
-      else await navigator.clipboard.writeText(text);
-      return true;
-    } catch {
-      return false;
-    }
-  }
-
-  // A button that copies; it says for a moment what became of it
-  function copyButton(name, text, picture = () => null) {
+  // A button that copies text(), or the picture that picture() promises; it says for a moment what
+  // became of it
+  function copyButton(name, text, picture = null) {
     const one = button(name, async () => {
       one.style.minWidth = `${one.offsetWidth}px`; // or those beside it would move
-      const done = (await copy(text(), picture())) ? "Copied" : "Not allowed here";
+      let done = "Copied";
+      try {
+        const clipboard = navigator.clipboard;
+        if (picture) await clipboard.write([new ClipboardItem({ "image/png": picture() })]);
+        else await clipboard.writeText(text());
+      } catch {
+        done = "Not allowed here";
+      }
       one.textContent = done;
       setTimeout(() => {
         one.textContent = name;
