@@ -57,7 +57,7 @@ course.define("scene", () => {
 
   // A button that copies text(), or the picture that picture() promises; it says for a moment what
   // became of it
-  function copyButton(name, text, picture = null) {
+  function copyButton(name, text, picture = /** @type {any} */ (null)) {
     const one = button(name, async () => {
       one.style.minWidth = `${one.offsetWidth}px`; // or those beside it would move
       let done = "Copied";
