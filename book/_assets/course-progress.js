@@ -197,7 +197,7 @@ course.define("progress", () => {
       const { exercise } = section.dataset;
       const ticks = [
         tick(workedOut(exercise), "Worked out on this page", `: exercise ${exercise}`),
-        tick(exercise, "Written in the notebook", `: exercise ${exercise}`),
+        tick(exercise, "Written as code", `: exercise ${exercise}`),
       ];
       section.querySelector("h3").after(el("p.course-ticks", ...ticks));
     }

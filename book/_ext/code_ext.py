@@ -28,9 +28,9 @@ FOLDER = "_static/live"  # where lean_ext.py looks for no names
 ENGINE = "scratchformer_course/kit/checks"
 # what tables import besides; the packages' __init__ files import the rest of them, and stay here
 MORE = ("scratchformer/files.py", "scratchformer/tokenizers/patterns.py")
-LICENCE = (
-    "// Pyodide {}, https://pyodide.org: Mozilla Public License 2.0. In it, Python: the licence of the"
-    " Python Software Foundation.\n"
+LICENCES = (
+    "// Pyodide {}, https://pyodide.org, Mozilla Public License 2.0. In it is Python, under the"
+    " licence of the Python Software Foundation.\n"
 )
 
 
@@ -57,7 +57,7 @@ def core(root: Path) -> str:
         "library": base64_of((folder / "python_stdlib.zip").read_bytes()),
         "lock": {"info": lock["info"], "packages": {}},
     }
-    return f"{LICENCE.format(version)}course.descriptions.python = {json.dumps(described)};\n"
+    return f"{LICENCES.format(version)}course.descriptions.python = {json.dumps(described)};\n"
 
 
 def files_of(room: str, root: Path = ROOT) -> bytes:

@@ -112,8 +112,7 @@ class ByteBPE:
     @property
     def vocab_size(self) -> int:
         """How many tokens there are, special ones included."""
-        inside = sum(i < len(self.tokens) for i in self.special_tokens.values())
-        return len(self.tokens) + len(self.special_tokens) - inside
+        return len(self.tokens) + sum(i >= len(self.tokens) for i in self.special_tokens.values())
 
     def encode(self, text: str, allow_special: bool = False) -> list[int]:
         """The ids of `text`. The name of a special token in it is ordinary text, unless
