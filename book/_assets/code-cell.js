@@ -23,11 +23,16 @@ course.define("codeCell", () => {
     if (key === "Tab" && start === end) {
       return replaced(start, end, " ".repeat(INDENT - (line.length % INDENT)));
     }
-    const lines = text.slice(head, end);
+    const tail = end + text.slice(end).search(/$/m);
+    const lines = text.slice(head, tail);
     const deeper = lines.replace(/^(?=.)/gm, " ".repeat(INDENT));
     const insert = key === "Tab" ? deeper : lines.replace(/^ {1,4}/gm, "");
-    const moved = lines.split("\n")[0].length - insert.split("\n")[0].length;
-    return { ...replaced(head, end, insert), start: Math.max(head, start - moved) };
+    const moved = insert.split("\n")[0].length - lines.split("\n")[0].length;
+    return {
+      ...replaced(head, tail, insert),
+      start: Math.max(head, start + moved),
+      end: Math.max(head, end + insert.length - lines.length),
+    };
   }
 
   function replaced(from, to, insert) {
