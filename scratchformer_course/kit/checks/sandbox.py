@@ -14,6 +14,7 @@ import ctypes
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -24,7 +25,7 @@ LIMIT = 5.0  # seconds for a whole check
 MEMORY = 600 * 2**20  # bytes that the process may grow by during a check
 PAUSE = 0.02  # seconds between two looks at the worker
 _left: list[threading.Thread] = []  # threads that could not be stopped
-_worker: contextvars.ContextVar[Worker | None] = contextvars.ContextVar("worker", default=None)
+_worker: contextvars.ContextVar[Callable[[], Worker | None]] = contextvars.ContextVar("worker")
 
 
 @dataclass(frozen=True)
@@ -91,11 +92,12 @@ class Worker(threading.Thread):
         super().__init__(daemon=True)
         self.work, self.problem = work, ""
         self.result: Any = None
-        self.is_traced = is_traced or sys.version_info < (3, 11)  # there some loops never let
-        self.events = 0  # another thread run
+        # before Python 3.11 some loops never let another thread run
+        self.is_traced = is_traced or sys.version_info < (3, 11)
+        self.events = 0
         self.limit, self.deadline, self.allowed = limit, time.monotonic() + limit, memory() + MEMORY
         self.context = contextvars.copy_context()  # so that prints reach the learner's own cell
-        self.context.run(_worker.set, self)
+        self.context.run(_worker.set, weakref.ref(self))  # a plain one would be a circle
 
     def look(self) -> None:
         """Set `problem` once the time or the memory is spent."""
@@ -143,5 +145,5 @@ class Worker(threading.Thread):
 
 def is_being_stopped() -> bool:
     """Whether who asks runs for a worker that has reached a limit."""
-    worker = _worker.get()
+    worker = _worker.get(lambda: None)()
     return worker is not None and bool(worker.problem)
