@@ -219,7 +219,8 @@ def pdf() -> None:
 
 @command
 def downloads() -> None:
-    """what is published: the site, with the bundle and the PDF in it"""
+    """what is published: the site, its exercises with Python, and the bundle and the PDF in it"""
+    tool("tools.node_packages")
     book()
     for name in ("bundle", "pdf", "downloads"):
         tool(f"tools.{name}")

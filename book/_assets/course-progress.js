@@ -1,6 +1,6 @@
 // Where a reader is: ticks, and the last heading that was read. A chapter has a tick at its end, an
 // exercise two at its heading. A reader sets them; the question of an exercise sets "worked out", too
-// (exercise.js), Continue at a chapter's end that of the chapter, and a check in a notebook writes a
+// (exercise.js), its code "written" (code-cell.js), Continue at a chapter's end that of the chapter, and a check in a notebook writes a
 // file with those that are "written" (kit/checks/ticks.py). The welcome page shows all ticks, and
 // writes them to a file or reads them from one. All stays in this browser (localStorage).
 
@@ -155,12 +155,15 @@ course.define("progress", () => {
     }
   }
 
-  // Sets the tick of an exercise whose question was answered; whether it is set
-  function setWorkedOut(exercise) {
-    const box = document.querySelector(`[data-tick="${workedOut(exercise)}"]`);
+  // Sets a tick of this page; whether it is set
+  function setTick(id) {
+    const box = document.querySelector(`[data-tick="${id}"]`);
     if (box && !box.checked) box.click();
     return Boolean(box?.checked);
   }
+  // Of an exercise whose question was answered, and of one whose code has passed its check
+  const setWorkedOut = (exercise) => setTick(workedOut(exercise));
+  const setWritten = (exercise) => setTick(exercise);
 
   // Why no ticks can be shown or set here; nothing if they can
   const hindranceOfTicks = () =>
@@ -194,7 +197,7 @@ course.define("progress", () => {
       const { exercise } = section.dataset;
       const ticks = [
         tick(workedOut(exercise), "Worked out on this page", `: exercise ${exercise}`),
-        tick(exercise, "Written in the notebook", `: exercise ${exercise}`),
+        tick(exercise, "Written as code", `: exercise ${exercise}`),
       ];
       section.querySelector("h3").after(el("p.course-ticks", ...ticks));
     }
@@ -317,5 +320,17 @@ course.define("progress", () => {
     if (host) onWelcome(host);
     else if (chapter) onChapter(chapter[1]);
   }
-  return { fromFile, toFile, isNewer, known, level, next, count, load, place, setWorkedOut };
+  return {
+    fromFile,
+    toFile,
+    isNewer,
+    known,
+    level,
+    next,
+    count,
+    load,
+    place,
+    setWorkedOut,
+    setWritten,
+  };
 });

@@ -23,16 +23,9 @@ from scratchformer.data.real_model import find_real_model
 from scratchformer.files import is_offline
 from scratchformer.tokenizers.char import check_ids
 from scratchformer.tokenizers.merging import apply_merges, learn_merges
+from scratchformer.tokenizers.patterns import GPT2_PATTERN, SMOLLM2_PATTERN
 from scratchformer.tokenizers.saved import load_json, refuse_surrogates, write_json
 
-# English contractions, letters, digits, other signs; a space belongs to the word after it
-# (Radford et al. 2019, their code)
-GPT2_PATTERN = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
-
-# SmolLM2's cuts off each digit, and the spaces before it
-SMOLLM2_PATTERN = (
-    r"\p{N}|'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?[^\s\p{L}\p{N}]+|\s+(?=\p{N})|\s+(?!\S)|\s+"
-)
 GGUF_PATTERNS = {"smollm": SMOLLM2_PATTERN, "gpt-2": GPT2_PATTERN}  # by llama.cpp's name
 ORDINARY = 1  # the kind of a token in a GGUF file; all others are special
 
@@ -119,8 +112,7 @@ class ByteBPE:
     @property
     def vocab_size(self) -> int:
         """How many tokens there are, special ones included."""
-        inside = sum(i < len(self.tokens) for i in self.special_tokens.values())
-        return len(self.tokens) + len(self.special_tokens) - inside
+        return len(self.tokens) + sum(i >= len(self.tokens) for i in self.special_tokens.values())
 
     def encode(self, text: str, allow_special: bool = False) -> list[int]:
         """The ids of `text`. The name of a special token in it is ordinary text, unless

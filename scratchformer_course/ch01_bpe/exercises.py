@@ -6,12 +6,20 @@ from itertools import pairwise
 
 import regex
 
-from scratchformer.tokenizers.byte_bpe import GPT2_PATTERN
+from scratchformer.tokenizers.patterns import GPT2_PATTERN
 from scratchformer_course.kit.checks.cases import drawn
 from scratchformer_course.kit.checks.compare import brief, difference, kind, same
 from scratchformer_course.kit.checks.engine import Call, exercise, mistake, refused
 from scratchformer_course.kit.checks.question import number
 from scratchformer_course.kit.checks.verdict import Wrong, expect
+
+# what the notebook has imported or made before an exercise, for those who write it in the page
+IN_NOTEBOOK = {
+    "Counter": Counter,
+    "pairwise": pairwise,
+    "regex": regex,
+    "PATTERN": GPT2_PATTERN,
+}
 
 
 def _counted(words, pairs, weight=lambda count: count):

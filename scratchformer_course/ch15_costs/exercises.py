@@ -7,6 +7,8 @@ from scratchformer_course.kit.checks.cases import drawn
 from scratchformer_course.kit.checks.engine import exercise, mistake
 from scratchformer_course.kit.checks.question import number
 
+IN_NOTEBOOK = {"math": math}  # what is imported there, for those who write an exercise in the page
+
 
 def _gpt(V, T, C, L, matrices=12, vectors=13, end=2):
     """Parameters of a GPT: a block has so many times C² and so many times C, the last norm 2 C."""

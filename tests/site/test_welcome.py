@@ -282,12 +282,12 @@ def test_ticks_survive_a_reload_and_the_welcome_page_leads_on(page):
     ids = page.locator("[data-tick]").evaluate_all("boxes => boxes.map(b => b.dataset.tick)")
     both = [x for id in CHAPTERS["04"].exercises for x in (f"{id} worked out", id)]
     assert ids == [*both, "04"]
-    page.get_by_label("Written in the notebook: exercise 4.2").check()
+    page.get_by_label("Written as code: exercise 4.2").check()
     page.get_by_label("Worked out on this page: exercise 4.3").check()
     page.get_by_label("I am done with this chapter").press("Space")
     reload(page)
     assert ticked(page) == ["4.2", "4.3 worked out", "04"]
-    page.get_by_label("Written in the notebook: exercise 4.2").uncheck()
+    page.get_by_label("Written as code: exercise 4.2").uncheck()
     reload(page)
     assert ticked(page) == ["4.3 worked out", "04"]
     go(page, "book/welcome")
@@ -375,5 +375,5 @@ def test_a_tab_shows_what_another_tab_ticked(browser, server):
     with opened(browser, f"{server}book/welcome.html") as page:
         other = page.context.new_page()
         other.goto(f"{server}{CHAPTERS['05'].docname}.html")
-        other.get_by_label("Written in the notebook: exercise 5.1").check()
+        other.get_by_label("Written as code: exercise 5.1").check()
         page.locator('[data-chapter="05"] .course-ticked', has_text="1 written").wait_for()

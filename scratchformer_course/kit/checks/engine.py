@@ -39,7 +39,7 @@ from scratchformer_course.kit.checks.compare import (
     matches,
     same,
 )
-from scratchformer_course.kit.checks.sandbox import LIMIT, Runner, in_thread
+from scratchformer_course.kit.checks.sandbox import LIMIT, Runner, usual
 from scratchformer_course.kit.checks.slopes import check_training
 from scratchformer_course.kit.checks.ticks import tick
 from scratchformer_course.kit.checks.verdict import Verdict, Wrong
@@ -137,7 +137,7 @@ class Exercise:
         return [*cases, *more, *(map(upside_down, cases) if self.is_class else ())]
 
     def __call__(
-        self, function: Any, *given: Any, limit: float = LIMIT, run: Runner = in_thread
+        self, function: Any, *given: Any, limit: float = LIMIT, run: Runner = usual
     ) -> Verdict:
         """Check a learner's function; returns within about `limit` seconds, and never raises."""
         call = Call(function, self.name, self.parameters, is_class=self.is_class)

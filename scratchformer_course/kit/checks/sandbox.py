@@ -1,5 +1,7 @@
 """Where a check runs: a small interface, and a thread behind it, bounded in time and memory.
 
+A page has no threads: Python runs in a worker of the browser there, which the page can end.
+
 It is no security sandbox: a function that deletes files does so, one that ends the process too, and
 a call into C that never comes back holds everything. Such an answer needs a process of its own.
 """
@@ -12,6 +14,7 @@ import ctypes
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -22,6 +25,7 @@ LIMIT = 5.0  # seconds for a whole check
 MEMORY = 600 * 2**20  # bytes that the process may grow by during a check
 PAUSE = 0.02  # seconds between two looks at the worker
 _left: list[threading.Thread] = []  # threads that could not be stopped
+_worker: contextvars.ContextVar[Callable[[], Worker | None]] = contextvars.ContextVar("worker")
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,7 @@ class Ended:
 
 
 class Runner(Protocol):
-    """Where a check runs: in a thread, in a process of its own, or, in a page, right here.
+    """Where a check runs: in a thread, in a process of its own, or, in a page, in the only thread.
 
     What runs returns a `Verdict`, which can be sent from one process to another.
     """
@@ -54,6 +58,21 @@ def in_thread(work: Callable[[], Any], limit: float) -> Ended:
     return Ended(worker.result, worker.problem, is_stopped)
 
 
+def in_turn(work: Callable[[], Any], limit: float) -> Ended:
+    """The runner of a page: in the only thread, where every line looks at the clock."""
+    traced = sys.gettrace()
+    with own_state():
+        worker = Worker(work, limit, is_traced=True)
+        try:
+            worker.run()
+        finally:
+            sys.settrace(traced)
+    return Ended(worker.result, "" if worker.result is not None else worker.problem)
+
+
+usual: Runner = in_turn if sys.platform == "emscripten" else in_thread
+
+
 def memory() -> int:
     """Bytes of memory that this process holds now; 0 where the system does not tell.
 
@@ -69,13 +88,16 @@ def memory() -> int:
 class Worker(threading.Thread):
     """Runs `work` and keeps its result; `problem` says which limit ended it, if one did."""
 
-    def __init__(self, work: Callable[[], Any], limit: float):
+    def __init__(self, work: Callable[[], Any], limit: float, is_traced: bool = False):
         super().__init__(daemon=True)
         self.work, self.problem = work, ""
         self.result: Any = None
+        # before Python 3.11 some loops never let another thread run
+        self.is_traced = is_traced or sys.version_info < (3, 11)
         self.events = 0
         self.limit, self.deadline, self.allowed = limit, time.monotonic() + limit, memory() + MEMORY
         self.context = contextvars.copy_context()  # so that prints reach the learner's own cell
+        self.context.run(_worker.set, weakref.ref(self))  # a plain one would be a circle
 
     def look(self) -> None:
         """Set `problem` once the time or the memory is spent."""
@@ -85,8 +107,8 @@ class Worker(threading.Thread):
             self.problem = f"filled more than {MEMORY // 2**20} MB of memory"
 
     def run(self) -> None:
-        """Called by the new thread."""
-        if sys.version_info < (3, 11):  # there some loops never let another thread run
+        """Called by the new thread, if there is one."""
+        if self.is_traced:
             sys.settrace(self._stop_late)
         # `SystemExit` itself, no subclass: it is the one exception a thread dies of silently.
         with contextlib.suppress(SystemExit):
@@ -122,5 +144,6 @@ class Worker(threading.Thread):
 
 
 def is_being_stopped() -> bool:
-    """Whether the thread that asks is a worker which has reached a limit."""
-    return bool(getattr(threading.current_thread(), "problem", ""))
+    """Whether who asks runs for a worker that has reached a limit."""
+    worker = _worker.get(lambda: None)()
+    return worker is not None and bool(worker.problem)

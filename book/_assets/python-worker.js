@@ -1,0 +1,61 @@
+// Python in a worker of its own (Pyodide), which checks the code of exercises: what the worker runs.
+// A page sends it what code_ext.py has packed, then {number, code} of an exercise at a time.
+
+course.define("pythonWorker", () => {
+  const NOWHERE = "https://pyodide.invalid/"; // Pyodide asks for files by an address
+
+  function bytes(base64) {
+    const text = atob(base64);
+    const found = new Uint8Array(text.length);
+    for (let i = 0; i < text.length; i += 1) found[i] = text.charCodeAt(i);
+    return found;
+  }
+
+  // Pyodide's files come from memory; nothing else is fetched
+  function answerFetches({ wasm, library }) {
+    const files = {
+      "pyodide.asm.wasm": () =>
+        new Blob([bytes(wasm)]).stream().pipeThrough(new DecompressionStream("gzip")),
+      "python_stdlib.zip": () => bytes(library),
+    };
+    globalThis.fetch = async (address) => {
+      const file = files[`${address}`.slice(NOWHERE.length)];
+      if (!file) throw new TypeError("Python in a page has no network.");
+      return new Response(file(), { headers: { "Content-Type": "application/wasm" } });
+    };
+  }
+
+  // The functions of kit/checks/in_page.py
+  async function start({ wasm, library, lock, table, room }) {
+    answerFetches({ wasm, library });
+    const { loadPyodide } = /** @type {any} */ (globalThis);
+    const python = await loadPyodide({ indexURL: NOWHERE, lockFileContents: lock });
+    python.unpackArchive(bytes(table), "zip", { extractDir: "/course" });
+    python.runPython("import sys; sys.path.insert(0, '/course')");
+    const inPage = python.pyimport("scratchformer_course.kit.checks.in_page");
+    inPage.open_chapter(room);
+    return inPage;
+  }
+
+  function serve() {
+    const send = /** @type {(message: any) => void} */ (postMessage);
+    let started = null;
+    globalThis.onmessage = async ({ data }) => {
+      try {
+        if (data.wasm) {
+          started = start(data);
+          await started;
+          return;
+        }
+        const inPage = await started;
+        send({ is: "begun", number: data.number });
+        const found = JSON.parse(inPage.run(data.number, data.code));
+        send({ is: "verdict", number: data.number, ...found });
+      } catch (error) {
+        send({ is: "failed", why: error.message.trim().split("\n").at(-1) });
+      }
+    };
+  }
+
+  return { serve };
+});
