@@ -313,9 +313,7 @@ course.define("draft_ahead", () => {
           i && drafted ? `${sum(ahead.passes.map((pass) => pass.kept))} of ${drafted}` : "",
         ];
       });
-      counts.replaceChildren(
-        table(["", "characters", "passes", "per pass", "kept"], rows),
-      );
+      counts.replaceChildren(table(["", "characters", "passes", "per pass", "kept"], rows));
       const last = ahead.left() > 0 || !isDone() ? ahead.passes.at(-1) : null;
       const words = [last && ahead.left() > 0 ? says(last) : "", compared()].filter(Boolean);
       status.textContent = words.join(" ") || "Nothing is written yet.";
