@@ -1,4 +1,4 @@
-"""Chapter 20's drawings: uses of a reading, slots, scales, a pass with a draft, blocks."""
+"""Chapter 20's drawings: uses of a reading, scales, a pass with a draft."""
 
 from collections.abc import Sequence
 
@@ -34,52 +34,6 @@ def three_ways():
     )
 
 
-def _lanes(d, top, title, lanes, unit):
-    d.text(4, top, title, anchor="start", bold=True)
-    for lane, pieces in enumerate(lanes):
-        y = top + 16 + 27 * lane
-        for start, length, kind, label in pieces:
-            colour = {"work": "query", "idle": "muted"}[kind]
-            x, width = 10 + unit * start, unit * length - 2
-            is_idle = kind == "idle"
-            d.box(x, y, width, 22, label, colour, fill=0.04 if is_idle else 0.3, dashed=is_idle,
-                  size=13)  # fmt: skip
-
-
-def slots(lengths: Sequence[int], ends: Sequence[int], n: int):
-    """The same requests in static batches and in slots that are filled at once.
-
-    `ends` are the steps that end them in the second.
-    """
-    static: list[list] = [[] for _ in range(n)]
-    filled: list[list] = [[] for _ in range(n)]
-    start = 0
-    for first in range(0, len(lengths), n):
-        batch = lengths[first : first + n]
-        for lane, length in enumerate(batch):
-            static[lane].append((start, length, "work", str(first + lane + 1)))
-            if length < max(batch):
-                static[lane].append((start + length, max(batch) - length, "idle", ""))
-        start += max(batch)
-    free = [0] * n
-    for i, (length, end) in enumerate(zip(lengths, ends, strict=True)):
-        lane = free.index(end - length)
-        filled[lane].append((end - length, length, "work", str(i + 1)))
-        free[lane] = end
-    unit = 450 / start
-    height = 34 + 27 * n
-    d = Drawing(470, 2 * height + 14)
-    _lanes(d, 12, "static", static, unit)
-    _lanes(d, 12 + height, "continuous", filled, unit)
-    d.text(460, 2 * height + 2, f"steps, 0 to {start}", "muted", size=13, anchor="end")
-    return d.show(
-        f"{n} slots over time, twice, with {len(lengths)} numbered requests as bars. In static "
-        f"batches the short ones wait for the longest, and all are done after {start} steps. In "
-        f"continuous batches each free slot takes the next request, and all are done after "
-        f"{max(ends)}."
-    )
-
-
 def scales():
     """One outlier in a matrix, and which weights share its scale."""
     d = Drawing(470, 196)
@@ -96,11 +50,11 @@ def scales():
     d.box(10, 168, 15, 15, "", "ink", fill=0.9)
     d.text(32, 176, "the outlier", anchor="start", size=13)
     d.box(132, 168, 15, 15, "", "key", fill=0.45)
-    d.text(154, 176, "weights that share its scale, and get coarse", anchor="start", size=13)
+    d.text(154, 176, "weights that share its scale", anchor="start", size=13)
     return d.show(
         "A matrix of five rows and eight columns, three times, with one outlier in the second row. "
-        "With one scale for the matrix all 40 weights share the outlier's scale. With a scale for "
-        "each row the eight of its row do. With groups of four only four do."
+        "With one scale for the matrix all 40 weights share the outlier's scale. With one scale "
+        "per row, the eight of its row do. With groups of four, only four do."
     )
 
 
@@ -127,36 +81,49 @@ def one_pass(drafted: Sequence[str], kept: int, new: str):
     for i in range(n):
         word, colour = ("kept", "value") if i < kept else ("dropped", "muted")
         if i == kept:
-            word, colour = "refused", "key"
+            word, colour = "rejected", "key"
         d.text(172 + 58 * i, 146, word, colour, size=13)
     written = [*drafted[:kept], new]
     cells(180, written, ["value"] * kept + ["key"])
     return d.show(
         f"The draft guesses {n} tokens, {', '.join(drafted)}. One pass of the model gives the "
         f"{n + 1} distributions p1 to p{n + 1}, one for each guess and one for the token after. "
-        f"The first {kept} are kept, the next is refused and replaced by {new}, and those behind "
-        f"it are dropped, so that {kept + 1} tokens are written."
+        f"The first {kept} are kept, the next is rejected and replaced by {new}, and those after "
+        f"it are dropped: {kept + 1} tokens are written."
     )
 
 
-def blocks_of_keys():
-    """Attention over three blocks of keys: scores of one block, and three things that are kept."""
-    d = Drawing(470, 216, size=13)
-    d.box(4, 66, 62, 90, "queries\nT × D", "query")
-    for i in range(3):
-        x = 96 + 96 * i
-        d.box(x, 12, 80, 38, f"keys {i + 1}", "key")
-        d.box(x, 66, 80, 90, "scores" if i == 1 else "", "ink", fill=0.25 if i == 1 else 0.02,
-              dashed=i != 1)  # fmt: skip
-        d.box(x, 170, 80, 38, f"values {i + 1}", "value")
-    d.arrow(66, 111, 92, 111, "muted")
-    d.box(392, 54, 72, 114, "", "stream", fill=0.15)
-    d.texts(428, 84, ("largest", "sum", "mix"), down=27)
-    d.arrow(372, 111, 388, 111, "muted")
-    d.text(428, 188, "kept", "muted")
+def overlap(p: Sequence[int], q: Sequence[int]):
+    """What of a draft's q is kept and rejected, and what replacements add up to p, in eighths."""
+    d = Drawing(470, 232)
+    unit, ground = 28, 132
+    colours = {"kept": "value", "rejected": "muted", "replaced": "key"}
+
+    def part(x, low, n, kind):
+        if n:
+            y, height = ground - unit * (low + n), unit * n
+            dashed = kind == "rejected"
+            fill = 0.0 if dashed else 0.3
+            d.box(x, y, 76, height, f"{n}/8", colours[kind], fill=fill, dashed=dashed, size=14)
+
+    for i, (model, draft) in enumerate(zip(p, q, strict=True)):
+        x, both = 24 + 114 * i, min(model, draft)
+        part(x, 0, both, "kept")
+        part(x, both, draft - both, "rejected")
+        part(x, both, model - both, "replaced")
+        d.text(x + 38, ground + 15, f"token {i}", size=14)
+    legend = [
+        ("kept", "kept: the smaller of p and q"),
+        ("rejected", "rejected: q is larger"),
+        ("replaced", "added by the replacements: p is larger"),
+    ]
+    for i, (kind, words) in enumerate(legend):
+        y, dashed = 164 + 23 * i, kind == "rejected"
+        d.box(24, y, 16, 16, "", colours[kind], fill=0.0 if dashed else 0.3, dashed=dashed)
+        d.text(50, y + 8, words, anchor="start", size=14)
+    kept = sum(min(pair) for pair in zip(p, q, strict=True))
     return d.show(
-        "Queries stand on the left, and keys and values are cut into three blocks. Only the scores "
-        "of the second block exist at this moment; those of the first are gone and those of the "
-        "third have not been computed. Three things are kept for each query: the largest score, "
-        "the sum of weights and the mix of values."
+        f"Bars for {len(p)} tokens. Of the draft's q, in eighths {', '.join(map(str, q))}, the "
+        f"part below the model's p, {', '.join(map(str, p))}, is kept: {kept} eighths in all. The "
+        f"other {sum(q) - kept} are rejected, and replacements add just as many where p is larger."
     )

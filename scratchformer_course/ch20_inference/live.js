@@ -86,7 +86,7 @@ course.define("inference", () => {
       const text = tokenizer.decode([...ids, ...drafted].slice(-longest || ids.length + k));
       return asProbabilities(guess(tables, text, longest), idOf, V, temperature);
     };
-    // The newest token and the draft are read together; what is refused leaves the cache again
+    // The newest token and the draft are read together; what is rejected leaves the cache again
     const judge = (drafted) => {
       const { logits } = forward(model, [ids.at(-1), ...drafted], { cache });
       return Array.from({ length: drafted.length + 1 }, (_, i) =>
@@ -190,15 +190,16 @@ course.define("draft_ahead", () => {
     const longest = tables.length - 1;
     const heat = { max: 1.5, step: 0.1, value: settings.temperature, show: (x) => x.toFixed(1) };
     const controls = {
-      length: slider("Draft", { min: 1, max: settings.longest, value: settings.length }, restart),
-      longest: slider("It reads", { max: longest, value: longest }, restart),
-      temperature: slider("Temperature", heat, restart),
+      length: slider("Draft", { min: 1, max: settings.longest, value: settings.length }, refill),
+      longest: slider("It reads", { max: longest, value: longest }, refill),
+      temperature: slider("Temperature", heat, refill),
     };
-    const seed = seedField(settings.seed, restart);
-    const refused = check("Show what was refused", draw, {}, true);
+    const seed = seedField(settings.seed, refill);
+    const rejected = check("Show what was rejected", draw, {}, false);
     const run = button("Write", () => (interrupt ? stop() : start()));
     const one = button("One pass", () => {
       stop();
+      if (isDone()) restart();
       step();
       draw();
     });
@@ -227,14 +228,26 @@ course.define("draft_ahead", () => {
     }
     const isDone = () => alone.left() === 0 && ahead.left() === 0;
 
-    function start() {
-      if (isDone()) restart();
+    // Both texts to their end, as fast as the page can
+    function fill() {
       status.setAttribute("aria-live", "off"); // a reader aloud would have to say each pass
       run.textContent = "Stop";
+      interrupt = inFrames(most, () => isDone() || step(), draw, stop);
+    }
+
+    function refill() {
+      restart();
+      fill();
+    }
+
+    function start() {
+      if (isDone()) restart();
       if (matchMedia("(prefers-reduced-motion: reduce)").matches) {
-        interrupt = inFrames(most, () => isDone() || step(), draw, stop);
+        fill();
         return;
       }
+      status.setAttribute("aria-live", "off");
+      run.textContent = "Stop";
       const timer = setInterval(() => {
         step();
         if (isDone()) stop();
@@ -281,12 +294,13 @@ course.define("draft_ahead", () => {
       aloneText.replaceChildren(before(), tokenizer.decode(alone.written()));
       const pieces = ahead.passes.flatMap(({ drafted, kept, own, isBonus }) => [
         kept ? piece("sx-kept", drafted.slice(0, kept)) : null,
-        !isBonus && refused.box.checked
+        !isBonus && rejected.box.checked
           ? el("del", visible(tokenizer.decode([drafted[kept]])))
           : null,
         piece(isBonus ? (drafted.length ? "sx-bonus" : null) : "sx-own", [own]),
       ]);
       aheadText.replaceChildren(before(), ...pieces.filter(Boolean));
+      legend[1].hidden = !rejected.box.checked;
       for (const text of [aloneText, aheadText]) text.scrollTop = text.scrollHeight;
       const drafted = sum(ahead.passes.map((pass) => pass.drafted.length));
       const rows = [alone, ahead].map((each, i) => {
@@ -300,27 +314,27 @@ course.define("draft_ahead", () => {
         ];
       });
       counts.replaceChildren(
-        table(["", "characters", "passes", "characters a pass", "kept"], rows),
+        table(["", "characters", "passes", "per pass", "kept"], rows),
       );
       const last = ahead.left() > 0 || !isDone() ? ahead.passes.at(-1) : null;
       const words = [last && ahead.left() > 0 ? says(last) : "", compared()].filter(Boolean);
       status.textContent = words.join(" ") || "Nothing is written yet.";
     }
 
-    restart();
     const legend = [
       ["sx-kept", "kept from the draft"],
-      ["del", "refused"],
+      ["del", "rejected"],
       ["sx-own", "the model's own in its place"],
-      ["sx-bonus", "one more, after a draft kept whole"],
+      ["sx-bonus", "an extra one, after a draft kept whole"],
     ].map(([kind, words]) =>
       el("span", el(kind === "del" ? "del" : "span", { class: kind }, "abc"), ` ${words}`),
     );
+    refill();
     return el("div", [
       el("div.sx-bar", [run, one, button("Start again", () => restart()), status]),
       el("div.sx-inf-two", [
-        el("div", [note("The model alone: a character a pass"), aloneText]),
-        el("div", [note("The same model, with a table of counts ahead of it"), aheadText]),
+        el("div", [note("The model alone"), aloneText]),
+        el("div", [note("With a table of counts ahead of it"), aheadText]),
       ]),
       el("p.sx-inf-legend", legend),
       el("div.sx-columns", [
@@ -328,7 +342,7 @@ course.define("draft_ahead", () => {
         el("div.sx-main", [
           Object.values(controls).map(({ element }) => element),
           seed.element,
-          el("div.sx-checks", refused.element),
+          el("div.sx-checks", rejected.element),
           note(
             "Draft: characters that are guessed before each pass. It reads: the last characters that the counts look at.",
           ),
@@ -348,8 +362,8 @@ course.define("fewer_bits", () => {
   const { modelOf, inFrames } = course.explorer;
   const { roundedModel, bytes, meanLoss, generate } = course.inference;
   const SHARED = [
-    ["tensor", "a matrix"],
-    ["row", "a row"],
+    ["tensor", "matrix"],
+    ["row", "row"],
     ["group", "32 weights"],
   ];
   const WAIT = 150; // milliseconds after the last move of the slider
@@ -373,7 +387,7 @@ course.define("fewer_bits", () => {
       [shared, sharedName] = SHARED[i];
       change();
     }
-    const kinds = choice("A scale for", scales, choose, 1);
+    const kinds = choice("One scale per", scales, choose, 1);
     const [exactText, roundedText] = ["Written in 16 bits", "Written in fewer bits"].map((name) =>
       scrolling("sx-text", name),
     );
@@ -448,10 +462,10 @@ course.define("fewer_bits", () => {
       const [shared, rest] = [own.text.slice(0, same), el("mark", own.text.slice(same))];
       roundedText.replaceChildren(el("b", prompt), shared, rest);
       if (same === own.text.length)
-        status.textContent = `All ${same} characters are those of 16 bits.`;
+        status.textContent = `All ${same} characters are the same as in 16 bits.`;
       else if (same)
-        status.textContent = `The first ${same} characters are those of 16 bits; what follows is marked.`;
-      else status.textContent = "It differs from the text of 16 bits from the first character on.";
+        status.textContent = `The first ${same} characters are the same as in 16 bits; what follows is marked.`;
+      else status.textContent = "It differs from the text in 16 bits from the first character on.";
     }
 
     // The stored losses: bits to the right, a line for each kind of scale
@@ -467,7 +481,7 @@ course.define("fewer_bits", () => {
       });
       const loss = losses[shared][place()];
       const name =
-        `Loss on the whole validation split by bits, with a scale for ` +
+        `Loss on the whole validation split by bits, with one scale per ` +
         `${sharedName}: ` +
         stops.map((bits, i) => `${format(losses[shared][i])} in ${bits}`).join(", ");
       return drawing(width, height, { class: "sx-inf-chart", "aria-label": name }, [
@@ -486,7 +500,7 @@ course.define("fewer_bits", () => {
       el("div.sx-columns", [
         el("div.sx-main", [
           amount.element,
-          el("div.sx-inf-shared", [el("span", "A scale for"), kinds.element]),
+          el("div.sx-inf-shared", [el("span", "One scale per"), kinds.element]),
           numbers,
         ]),
         el("div.sx-main", [

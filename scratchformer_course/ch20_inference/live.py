@@ -18,7 +18,7 @@ from scratchformer_course.page_model.fewer_bits import GROUP, SHARED
 
 PROMPT = "JULIET:\n"
 WRITTEN, DRAFTED, MOST_DRAFTED = 160, 4, 8  # characters in all, of a draft, of the longest
-TEMPERATURE, SEED = 0.8, 1
+TEMPERATURE, SEED = 0.8, 1  # of the rounded model; the draft starts greedy: one text, twice
 SHORT = 120  # characters that a rounded model writes
 BITS = (16, 8, 6, 5, 4, 3, 2)
 # of the validation split; the playground scores it, too
@@ -46,7 +46,7 @@ def draft_ahead(model: GPT, tokenizer: CharTokenizer) -> LiveFigure:
         "prompt": PROMPT,
         "length": DRAFTED,
         "longest": MOST_DRAFTED,
-        "temperature": TEMPERATURE,
+        "temperature": 0,
         "seed": SEED,
         "written": WRITTEN,
     }
@@ -129,11 +129,11 @@ def _still_draft(model: GPT, tokenizer: CharTokenizer, tables: list) -> str:
         f"draft, side by side. Here are its {WRITTEN} likeliest characters, the same in both "
         "ways:</p>"
         f'<p class="sx-text"><b>{escape(PROMPT)}</b>{escape(text[len(PROMPT) :])}</p>'
-    ) + table(("draft", "passes", "characters a pass"), rows)
+    ) + table(("draft", "passes", "characters per pass"), rows)
 
 
 def _still_bits(losses: Mapping[str, list[float]], sizes: Mapping[str, list[int]]) -> str:
-    parts = ("a matrix", "a row", f"{GROUP} weights")
+    parts = ("matrix", "row", f"{GROUP} weights")
     rows = [
         (bits, *(f"{losses[s][i]:.3f} ({sizes[s][i] / 1e3:,.0f} kB)" for s in SHARED))
         for i, bits in enumerate(BITS)
@@ -141,4 +141,4 @@ def _still_bits(losses: Mapping[str, list[float]], sizes: Mapping[str, list[int]
     return (
         "<p>This figure is live where JavaScript runs: there the model of each row writes. Here is "
         "its loss on the whole validation split, in nats a character, and its size.</p>"
-    ) + table(("bits", *(f"a scale for {part}" for part in parts)), rows)
+    ) + table(("bits", *(f"one scale per {part}" for part in parts)), rows)

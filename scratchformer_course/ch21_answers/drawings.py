@@ -1,16 +1,14 @@
-"""Chapter 21's drawings: pages of the world, answers before and after, what each method costs."""
+"""Chapter 21's drawings: pages of the world, three ways to teach, and first numbers of answers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from scratchformer_course.ch21_answers.exact import RIGHT
+from scratchformer_course.ch21_answers.world import borrows
 from scratchformer_course.kit.canvas import Drawing
-
-SHORT = {
-    "reinforce": "REINFORCE",
-    "reinforce, KL 0.1": "… KL penalty",
-    "reinforce, LoRA": "… LoRA",
-    "rejection": "rejection",
-    "dpo": "DPO",
-}
 
 
 def pages(sheet: str, notebook: str):
@@ -34,67 +32,48 @@ def pages(sheet: str, notebook: str):
     )
 
 
-def answers(rows: Sequence[tuple[str, Sequence[float], Sequence[float]]], n: int):
-    """For each model the chance of every first number, right and wrong; borrows are marked."""
-    d = Drawing(476, 62 + 112 * len(rows))
-    width = 456 / (n + 1)
-    top = max(r + w for _, right, wrong in rows for r, w in zip(right, wrong, strict=True))
+def ways(rows: Sequence[tuple[str, str, str, str]]):
+    """Three ways to teach: what the teacher gives, an example, and what becomes likelier."""
+    d = Drawing(470, 40 + 84 * len(rows))
+    d.text(8, 14, "the teacher", anchor="start", bold=True, size=15)
+    d.text(232, 14, "the model is trained so that", anchor="start", bold=True, size=15)
     said = []
-    for k, (name, right, wrong) in enumerate(rows):
-        bottom = 112 + 112 * k
-        own = max(r + w for r, w in zip(right, wrong, strict=True))
-        unit = 76 / own if own < top / 3 else 76 / top
-        label = f"{name}: {sum(right):.0%} right"
-        d.text(8, bottom - 92, label, anchor="start", bold=True)
-        for a, (r, w) in enumerate(zip(right, wrong, strict=True)):
-            x, low, high = 8 + width * (a + 0.5), bottom - r * unit, bottom - (r + w) * unit
-            if n % 10 < a % 10:
-                d.line([(x, bottom + 2), (x, bottom + 7)], "muted", width=width)
-            d.line([(x, bottom), (x, low)], "value", width=0.85 * width)
-            d.line([(x, low), (x, high)], "key", width=0.85 * width)
-        d.line([(8, bottom), (464, bottom)], "muted", width=1.2)
-        hard = sum(r for a, r in enumerate(right) if n % 10 < a % 10) / max(sum(right), 1e-9)
-        said.append(f"{name}: {sum(right):.0%} right, and {hard:.0%} of that needs a borrow")
-    y = 128 + 112 * (len(rows) - 1)
-    for a in range(0, n + 1, 10):
-        d.text(8 + width * (a + 0.5), y, a, "muted", size=13)
-    d.text(8, y + 26, "first number", anchor="start", size=13)
-    for x, colour, word in ((150, "value", "right"), (230, "key", "wrong"), (316, "muted", "")):
-        d.box(x, y + 20, 12, 12, "", colour, fill=0.6)
-        d.text(x + 18, y + 26, word or "needs a borrow", anchor="start", size=13)
+    for i, (what, shown, mark, then) in enumerate(rows):
+        y = 32 + 84 * i
+        d.box(8, y, 196, 68, "", ("value", "query", "key")[i], fill=0.1)
+        d.text(106, y + 20, what, bold=True, size=15)
+        d.text(106, y + 46, shown, mono=True, size=15)
+        d.arrow(208, y + 34, 228, y + 34)
+        d.texts(236, y + 24, (mark, then), down=21, anchor="start", size=14)
+        said.append(f"{what}: {shown}. {mark} {then}.")
+    return d.show(f"Three ways to teach answers, one below the other. {' '.join(said)}")
+
+
+def first_numbers(n: int, models: Mapping[str, Float[Tensor, "90 100 100"]]):
+    """For each model's p(a, b | n), a bar for each first number: right ones, wrong ones on top."""
+    d = Drawing(470, 20 + 124 * len(models))
+    wide, said = 450 / (n + 1), []
+    hard = borrows(torch.tensor(n), torch.arange(n + 1)).tolist()
+    for i, (name, p) in enumerate(models.items()):
+        low = 100 + 124 * i
+        good = (p * RIGHT).sum(dim=2)[n - 10, : n + 1].tolist()
+        every = p.sum(dim=2)[n - 10, : n + 1].tolist()
+        d.text(10, low - 88, name, anchor="start", bold=True, size=15)
+        d.line([(10, low), (460, low)], "muted", width=0.8)
+        for a in range(n + 1):
+            x = 10 + wide * (a + 0.5)
+            right, top = (low - 78 * share / max(every) for share in (good[a], every[a]))
+            if right < low - 0.3:
+                d.line([(x, low), (x, right)], "value", width=0.8 * wide)
+            if top < right - 0.3:
+                d.line([(x, right), (x, top)], "key", width=0.8 * wide)
+            if hard[a]:
+                d.line([(x - wide / 2, low + 5), (x + wide / 2, low + 5)], "muted", width=4)
+        needed = sum(share for share, borrow in zip(good, hard, strict=True) if borrow)
+        said.append(f"{name}: {sum(good):.2f} right, of which {needed:.2f} need a borrow")
+    for a in (0, n // 2, n):
+        d.text(10 + wide * (a + 0.5), d.height - 12, a, "muted", size=13)
     return d.show(
-        f"Answers to {n}?, one bar for each first number from 0 to {n}, green for right and orange "
-        f"for wrong ones; grey marks below show where a borrow is needed. {'; '.join(said)}."
-    )
-
-
-def costs(rows: Sequence[tuple[str, Sequence[float], Sequence[float]]], start: tuple[float, float]):
-    """For each method the share right and the skill, a dot for each seed."""
-    d = Drawing(476, 82 + 36 * len(rows), size=13)
-    bottom = 36 + 36 * len(rows)
-
-    def at(x):
-        return 168 + 296 * x
-
-    for x in (0, 0.25, 0.5, 0.75, 1):
-        d.line([(at(x), 26), (at(x), bottom)], "muted", width=0.6)
-        d.text(at(x), bottom + 14, f"{x:g}", "muted")
-    for share, colour in zip(start, ("value", "key"), strict=True):
-        d.line([(at(share), 26), (at(share), bottom)], colour, width=1.8, dashed=True)
-    d.text(at(start[0]), 14, "start: right", "value")
-    d.text(at(start[1]), 14, "start: with a borrow", "key")
-    described = []
-    for i, (name, right, skill) in enumerate(rows):
-        y = 46 + 36 * i
-        d.text(4, y, SHORT.get(name, name), anchor="start", size=14)
-        for values, dy, colour in ((right, -6, "value"), (skill, 6, "key")):
-            for value in values:
-                d.circle(at(value), y + dy, 4.5, colour, fill=0.4)
-        means = [sum(each) / len(each) for each in (right, skill)]
-        described.append(f"{SHORT.get(name, name)} {means[0]:.2f} and {means[1]:.2f}")
-    d.text(464, bottom + 32, "share right: all answers, and sums with a borrow", anchor="end")
-    return d.show(
-        "A row for each method with a green dot for each seed at the share of right answers, and "
-        "an orange dot at the share of right sums among given ones that need a borrow. Dashed "
-        f"lines mark the start, {start[0]:.2f} and {start[1]:.2f}. Means: {'; '.join(described)}."
+        f"Bars over the first numbers 0 to {n} of the answers to {n}, right and wrong ones, with "
+        f"marks where a borrow is needed. {'; '.join(said)}."
     )

@@ -1,7 +1,5 @@
 """The exercises of chapter 21, answers."""
 
-import math
-
 import torch
 from torch.nn import functional as F
 
@@ -80,6 +78,77 @@ def _normal(n, seed):
     return torch.randn(n, generator=torch.Generator().manual_seed(seed))
 
 
+def _pairs():
+    cases = [
+        (*(_normal(5, 4 * i + j) - 6 for j in range(4)), beta) for i, beta in enumerate((0.5, 0.1))
+    ]
+    far = torch.tensor([-900.0, -2.0])
+    cases.append((far, far.flip(0), torch.zeros(2), torch.zeros(2), 1.0))
+    cases.append((*(_normal(1, 40 + j) - 6 for j in range(4)), 2.0))
+    return cases
+
+
+def _compared(draw):
+    N, scale = draw.randint(1, 5), draw.choice([0.1, 5.0, 300.0])
+    return *(normal(draw, N, scale=scale) for _ in range(4)), draw.choice([0.05, 0.3, 1.0, 4.0])
+
+
+def right_dpo_loss(chosen, rejected, chosen_start, rejected_start, beta):
+    gain = (chosen - chosen_start) - (rejected - rejected_start)
+    return -F.logsigmoid(beta * gain).mean()
+
+
+def dpo_by_softplus(chosen, rejected, chosen_start, rejected_start, beta):
+    margin = chosen - rejected - (chosen_start - rejected_start)
+    return F.softplus(-beta * margin).mean()
+
+
+dpo_loss = exercise(
+    "21.2",
+    "dpo_loss(chosen, rejected, chosen_start, rejected_start: (N,), beta) -> a number",
+    cases=_pairs,
+    more=drawn(12, _compared),
+    praise="`dpo_loss` is right, for pairs that lie 900 nats apart too.",
+    slopes=("chosen", "rejected"),
+    right=[right_dpo_loss, dpo_by_softplus],
+    hints=[
+        "What is the loss of a model that has not changed since the start? It is the same for "
+        "every pair.",
+        "How much likelier has the chosen answer become, less the same for the rejected one? Put "
+        "beta times this difference into `F.logsigmoid`, and ...",
+    ],
+    question=number(
+        "One pair: ln p of the chosen answer rose from −4 to −3, that of the rejected one fell "
+        "from −2 to −3, and beta is 0.5. What is the loss?",
+        lambda f: f(*(torch.tensor([x]) for x in (-3.0, -3.0, -4.0, -2.0)), 0.5),
+        digits=3,
+    ),
+    mistakes=[
+        mistake(
+            "has the wrong sign inside",
+            "The loss falls when the rejected answer becomes likelier: chosen and rejected have "
+            "changed places",
+            lambda c, r, cs, rs, beta: right_dpo_loss(r, c, rs, cs, beta),
+        ),
+        mistake(
+            "forgets the start",
+            "The start is missing: a pair counts by how much it has changed",
+            lambda c, r, cs, rs, beta: right_dpo_loss(c, r, 0, 0, beta),
+        ),
+        mistake(
+            "puts beta outside",
+            "beta is outside the sigmoid: it belongs to the difference inside",
+            lambda c, r, cs, rs, beta: beta * right_dpo_loss(c, r, cs, rs, 1.0),
+        ),
+        refused(
+            "takes log of sigmoid",
+            "inf",
+            lambda c, r, cs, rs, beta: -(beta * ((c - cs) - (r - rs))).sigmoid().log().mean(),
+        ),
+    ],
+)
+
+
 def _rewards():
     some = torch.tensor([1.0, 0.0, 0.0, 1.0, 1.0, 1.0])
     return (
@@ -111,7 +180,7 @@ def centred(r, group):
 
 
 advantages = exercise(
-    "21.2",
+    "21.3",
     "advantages(r, log_p, log_start: (N,), beta, group) -> (N,), penalised and without the mean",
     cases=_rewards,
     more=drawn(12, _groups),
@@ -160,141 +229,6 @@ advantages = exercise(
             "penalises after the mean",
             "The penalty comes after the mean here, and has none subtracted: subtract it first",
             lambda r, log_p, log_start, beta, group: centred(r, group) - beta * (log_p - log_start),
-        ),
-    ],
-)
-
-
-def pass_by_product(n, c, k):
-    missed = 1.0
-    for i in range(k):
-        missed *= max(n - c - i, 0) / (n - i)
-    return 1 - missed
-
-
-def _counted(draw):
-    n = draw.choice([1, 2, 7, 30, 3000])
-    return n, draw.randint(0, n), draw.randint(1, n)
-
-
-pass_at = exercise(
-    "21.3",
-    "pass_at(n, c, k) -> the chance that k of the n answers hold a right one, if c are right",
-    cases=(
-        (4, 1, 2),
-        (10, 3, 1),
-        (5, 2, 3),
-        (200, 7, 64),
-        (8, 0, 4),
-        (6, 4, 3),
-        (3, 3, 3),
-        (2000, 1, 1000),
-    ),
-    more=drawn(30, _counted),
-    praise="`pass_at` is right, and unbiased.",
-    right=[lambda n, c, k: 1 - math.comb(n - c, k) / math.comb(n, k), pass_by_product],
-    hints=[
-        "In how many ways can you choose k of n answers, and in how many of them are all k wrong?",
-        "`math.comb(n - c, k)` choices hold wrong answers only, out of ...",
-    ],
-    question=number(
-        "Of 5 answers 2 are right. You choose 2 of the 5 by chance. How likely is it that at least "
-        "one of them is right?",
-        lambda f: f(5, 2, 2),
-        digits=2,
-    ),
-    mistakes=[
-        mistake(
-            "takes the share of right answers as the chance",
-            "This draws with replacement, as if c / n were the chance of a right answer: it is "
-            "too low on average",
-            lambda n, c, k: 1 - (1 - c / n) ** k,
-        ),
-        mistake(
-            "multiplies by k",
-            "Chances do not add up: two right answers among the k are counted twice",
-            lambda n, c, k: min(1.0, k * c / n),
-        ),
-        mistake(
-            "asks that all are right",
-            "This is the chance that all k are right: one is enough",
-            lambda n, c, k: math.comb(c, k) / math.comb(n, k),
-        ),
-        mistake(
-            "gives the chance of a failure",
-            "This is the chance that none is right",
-            lambda n, c, k: math.comb(n - c, k) / math.comb(n, k),
-        ),
-    ],
-)
-
-
-def _pairs():
-    cases = [
-        (*(_normal(5, 4 * i + j) - 6 for j in range(4)), beta) for i, beta in enumerate((0.5, 0.1))
-    ]
-    far = torch.tensor([-900.0, -2.0])
-    cases.append((far, far.flip(0), torch.zeros(2), torch.zeros(2), 1.0))
-    cases.append((*(_normal(1, 40 + j) - 6 for j in range(4)), 2.0))
-    return cases
-
-
-def _compared(draw):
-    N, scale = draw.randint(1, 5), draw.choice([0.1, 5.0, 300.0])
-    return *(normal(draw, N, scale=scale) for _ in range(4)), draw.choice([0.05, 0.3, 1.0, 4.0])
-
-
-def right_dpo_loss(chosen, rejected, chosen_start, rejected_start, beta):
-    gain = (chosen - chosen_start) - (rejected - rejected_start)
-    return -F.logsigmoid(beta * gain).mean()
-
-
-def dpo_by_softplus(chosen, rejected, chosen_start, rejected_start, beta):
-    margin = chosen - rejected - (chosen_start - rejected_start)
-    return F.softplus(-beta * margin).mean()
-
-
-dpo_loss = exercise(
-    "21.4",
-    "dpo_loss(chosen, rejected, chosen_start, rejected_start: (N,), beta) -> a number",
-    cases=_pairs,
-    more=drawn(12, _compared),
-    praise="`dpo_loss` is right, for pairs that lie 900 nats apart too.",
-    slopes=("chosen", "rejected"),
-    right=[right_dpo_loss, dpo_by_softplus],
-    hints=[
-        "What is the loss of a model that has not changed since the start? It is the same for "
-        "every pair.",
-        "How much likelier has the chosen answer become, less the same for the rejected one? Put "
-        "beta times this difference into `F.logsigmoid`, and ...",
-    ],
-    question=number(
-        "One pair: ln p of the chosen answer rose from −4 to −3, that of the rejected one fell "
-        "from −2 to −3, and beta is 0.5. What is the loss?",
-        lambda f: f(*(torch.tensor([x]) for x in (-3.0, -3.0, -4.0, -2.0)), 0.5),
-        digits=3,
-    ),
-    mistakes=[
-        mistake(
-            "has the wrong sign inside",
-            "The loss falls when the rejected answer becomes likelier: chosen and rejected have "
-            "changed places",
-            lambda c, r, cs, rs, beta: right_dpo_loss(r, c, rs, cs, beta),
-        ),
-        mistake(
-            "forgets the start",
-            "The start is missing: a pair counts by how much it has changed",
-            lambda c, r, cs, rs, beta: right_dpo_loss(c, r, 0, 0, beta),
-        ),
-        mistake(
-            "puts beta outside",
-            "beta stands outside of the sigmoid: it belongs to the difference inside",
-            lambda c, r, cs, rs, beta: beta * right_dpo_loss(c, r, cs, rs, 1.0),
-        ),
-        refused(
-            "takes log of sigmoid",
-            "inf",
-            lambda c, r, cs, rs, beta: -(beta * ((c - cs) - (r - rs))).sigmoid().log().mean(),
         ),
     ],
 )

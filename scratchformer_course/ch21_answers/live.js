@@ -1,9 +1,8 @@
-// Two stored films: one question asked of three models, and what models find that are rewarded by a
-// checker made of rules.
+// A stored film: one question asked of a model that continues, and of one that answers.
 
 course.define("ch21_answers", () => {
-  const { el, button, sliderOver, note, format, title, table } = course.live;
-  const { newSwitch, choice, drawing, words, way, sum: total } = course.live;
+  const { el, sliderOver, note, format, title } = course.live;
+  const { choice, drawing, words, way, sum: total } = course.live;
   const visible = (text) => text.replaceAll("\n", "⏎");
 
   // Whether "47+38" answers 85, and whether it needs a borrow; null for what is no sum
@@ -25,8 +24,6 @@ course.define("ch21_answers", () => {
       }),
     );
   }
-
-  // ---- one question, three models ----
 
   // Bars over the first number: right below, wrong on top; marks where a borrow is needed
   function bars(n, [right, wrong], name) {
@@ -66,7 +63,7 @@ course.define("ch21_answers", () => {
     const questions = asked.map((n) => `${n}?`);
     const at = sliderOver("Question", questions, draw, Math.max(0, asked.indexOf(85)));
     const names = stages.map(([, name]) => name);
-    const stage = choice("Model", names, () => draw());
+    const stage = choice("Model", names, () => draw(), names.length - 1);
 
     function draw() {
       const [, name, film] = stages[stage.at()];
@@ -76,13 +73,13 @@ course.define("ch21_answers", () => {
       const hard = total(chances[0].filter((_, a) => n % 10 < a % 10)) / 1e4;
       const chance =
         sums < 0.01
-          ? "It goes on with questions: the chance of a sum is below 0.01."
+          ? "It continues with questions: the chance of a sum is below 0.01."
           : `Right: ${format(right, 2)}. Of the right answers ${format(hard / Math.max(right, 1e-9), 2)} need a borrow.`;
       host.replaceChildren(
         el("div.sx-columns", [
           el("div.sx-ans-left", title(`${n}?`), listed(n, texts)),
           el("div.sx-ans-side", [
-            sums < 0.01 ? null : bars(n, chances, name),
+            bars(n, chances, name),
             el("p.sx-status", { role: "status" }, chance),
           ]),
         ]),
@@ -101,86 +98,6 @@ course.define("ch21_answers", () => {
     ]);
   }
 
-  // ---- a checker of rules ----
-
-  const key = (rules, on) =>
-    rules
-      .map(([rule]) => rule)
-      .filter((rule) => on.has(rule))
-      .join(" ");
-
-  // What the reward has led to; `first` is the model before it
-  function verdict({ reward, right }, first) {
-    if (first.reward > 0.98 && right > 0.9 * first.right)
-      return "Every answer is paid, so there is nothing to learn.";
-    if (right > reward - 0.05) return "What is paid for is right.";
-    if (reward > 0.85) return "It found what the checker forgot.";
-    return "It did not find what is paid for.";
-  }
-
-  function checker({ rules, films, steps, asked }) {
-    const on = new Set(["form", "units"]);
-    let isShown = false;
-    const host = el("div.sx-ans-out");
-    const boxes = rules.map(([rule, text]) => {
-      const turn = (isOn) => {
-        if (isOn) on.add(rule);
-        else on.delete(rule);
-        isShown = false;
-        draw();
-      };
-      const words = el("span", text);
-      return newSwitch(words, turn, { class: "sx-ans-rule" }, on.has(rule)).element;
-    });
-    const show = button("Train on this reward", () => {
-      isShown = true;
-      at.set(steps.length - 1);
-      draw();
-    });
-    const at = sliderOver("Steps", steps.map(String), () => {
-      isShown = true;
-      draw();
-    });
-
-    function draw() {
-      const film = films[key(rules, on)];
-      if (!isShown) {
-        host.replaceChildren(
-          el("p.sx-status", { role: "status" }, "What will the model find? Guess first."),
-        );
-        return;
-      }
-      const frame = film[at.get()];
-      const rows = [
-        ["reward by the checker", format(frame.reward, 2)],
-        ["truly right", format(frame.right, 2)],
-        ["different right answers", format(frame.different, 1)],
-        ["right, if a borrow is needed", format(frame.pass_1, 2)],
-      ];
-      host.replaceChildren(
-        el("div.sx-columns", [
-          table([], rows, { class: "sx-ans-table" }),
-          asked.map((n) => el("div.sx-ans-few", title(`${n}?`), listed(n, frame.answers[n]))),
-        ]),
-        el(
-          "p.sx-status",
-          { role: "status" },
-          at.get() ? verdict(frame, film[0]) : "Before training.",
-        ),
-      );
-    }
-
-    draw();
-    return el("div.sx-ans", [
-      el("div.sx-ans-rules", boxes),
-      el("div.sx-bar.sx-ans-start", show),
-      at.element,
-      host,
-      note("All 16 choices of rules were trained beforehand; this figure shows the stored runs."),
-    ]);
-  }
-
   course.figures.answers = answers;
-  course.figures.checker = checker;
-  return { judge, key, verdict };
+  return { judge };
 });

@@ -7,7 +7,7 @@ in 60 % of the sums, and writes "85=47+48". Numbers always have two digits.
 """
 
 import torch
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from scratchformer.models import GPT, GPTConfig
@@ -85,6 +85,12 @@ def read(ids: Int[Tensor, "N T"]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     form = (ids[:, [3, 4, 6, 7]] < 10).all(dim=1) & (ids[:, 5] == PLUS)
     n, a, b = (10 * ids[:, i] + ids[:, i + 1] for i in (0, 3, 6))
     return n, a, b, form
+
+
+def is_right(ids: Int[Tensor, "N T"]) -> Float[Tensor, " N"]:
+    """1 for each answer that is a right sum, 0 for every other text."""
+    n, a, b, form = read(ids)
+    return (form & (a + b == n)).float()
 
 
 def new_model(seed: int) -> GPT:

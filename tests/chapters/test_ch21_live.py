@@ -1,15 +1,9 @@
-"""Chapter 21's two figures: what they say of an answer is true, and faults are told."""
+"""Chapter 21's figure and lessons: what they say of an answer is true."""
 
-import itertools
-
-from scratchformer_course.ch21_answers.live import TOLD
-from scratchformer_course.ch21_answers.rules import RULES
-from scratchformer_course.measurements import load_measurements
+from scratchformer_course.ch21_answers.old_english import LESSONS, sounds_old
 from tests.node import Node
 
 in_node = Node(A="ch21_answers/live.js")
-STORED = load_measurements("answers")
-FILMS = STORED["checkers"]
 
 
 def test_an_answer_is_judged_as_in_python():
@@ -21,18 +15,8 @@ def test_an_answer_is_judged_as_in_python():
     assert found == [right, wrong, easy, None, None, easy]
 
 
-def test_every_choice_of_rules_has_its_film():
-    names = {" ".join(c) for k in range(5) for c in itertools.combinations(RULES, k)}
-    assert set(STORED["checkers"]) == names and set(TOLD) == set(RULES)
-    rules = [[rule, ""] for rule in RULES]
-    body = "return A.key(input.rules, new Set(input.on))"
-    for name in names:
-        assert in_node(body, rules=rules, on=name.split()[::-1]) == name
-
-
-def test_a_hole_is_called_one():
-    body = "return input.films.map((own) => A.verdict(own.at(-1), own[0]))"
-    said = in_node(body, films=[*FILMS.values(), [{"reward": 1.0, "right": 0.65}]])
-    assert "nothing to learn" in said.pop()
-    holes = {name for name, text in zip(FILMS, said, strict=True) if "forgot" in text}
-    assert holes == set(FILMS) - {"", "form units tens", "form units tens carry"}
+def test_lessons_sound_old_and_plain_answers_do_not():
+    assert len(LESSONS) == 30 and all(question.endswith(("?", ".")) for question, _ in LESSONS)
+    assert sum(sounds_old(reply) for _, reply in LESSONS) >= 28
+    plain = ["The capital of France is Paris.", "A ship is a vessel."]
+    assert not any(map(sounds_old, plain))

@@ -58,10 +58,7 @@ NUMBERS = {
     "08/kinds-that-pass": ("cell-39", lambda text: str(text.count("True"))),
     "09/two-blocks": ("two-4", lambda t: str(sum(n > 0.5 for n in numbers(t)))),
     "15/one-reader": ("roof-43", found(r"^(\d+) tokens a second")),
-    "17/times-as-fast": ("cell-66", found(r"times as fast: (\d+)")),
-    "17/directions": ("cell-30", found(r"lies in (\d+) of 64 directions")),
-    "17/peeking-loss": ("cell-48", found(r"looks ahead +([\d.]+)")),
-    "17/seeds-below": ("cell-57", lambda t: str(sum(loss < 1.865 for loss in numbers(t)[:3]))),
+    "17/lead-left": ("rival-tuned", found(r"stored seeds: ([\d.]+)")),
     "18/same-tokens": ("same", lambda t: str(len(re.findall(r"(?m)^seed \d: equal True$", t)))),
     "19/cache-bytes": ("share-26", found(r": ([\d,]+) bytes a token")),
     "19/right-keys": ("wrong-1", found(r"^(\d+) of 9 heads")),
@@ -138,32 +135,28 @@ CHOICES = r"""
     ^measured: 0\.3(4[89]|5\d|6[0-6])
 16/gpt-3 law-47: too large
     ^as printed +\d\d billion.*\nnot rounded +\d\d billion.*\nfitted again +\d\d billion
+17/directions cell-30: about 6
+    ^90% lies in [5-7] of 64 directions$
+17/plain-lead rival-05: the same within 0.02
+    ^AdamW 0\.004, 0\.03 +2\.3[2-4]
 18/hidden-in-fresh table: 3, lost biases
     ^2 +\S+ +\S+ +[01]\.\d*[1-9].*\n3 +\S+ +\S+ +0\.000000
 19/matters-most worth-49: rotation
     assert draw.NAMES\[best\] == "rotation"
-20/sixteen-texts inf-11: less than 8 times as long
-    ^ +1 +1 +30 .*\n[\s\S]*^ +16 +1 +\d\d +\d
 20/four-bits inf-29: 0.01 to 0.1
-    ^4 bits, a scale for each row +\+0\.0[1-9]
-20/outlier-column inf-38: 32 weights
-    ^  4 bits, each matrix \+[1-9].*\n.*each row +\+0\.[2-9].*\n.*each 32 +\+0\.[01]
-20/a-pass inf-59: about 1.3
-    ^shuffled(?: +[\d.]+){3} +1\.[0-5]
+    ^4 bits, per row +\+0\.0[1-9]
 20/many-texts inf-66: less than with one text
-    ^ 1 texts.* 2\.\d times as fast[\s\S]*^64 texts.* [01]\.\d times as fast
+    ^ +1 .* (1\.[2-9]|2\.\d) times\n[\s\S]*^ +64 .* (0\.\d|1\.0) times$
+20/shuffled-table inf-59: about 130 passes
+    ^shuffled +1[23]\d +160
 21/base-writes respond: right and wrong sums
     85= -> '02\+83'\n85= -> '69\+26'
 21/random-weights three: about 0.01
     ^random weights +0\.0[0-5]
-21/ten-more noise: the direction is lost
-    ^r \+ 10 {5,}\D*0\.[0-2]
-21/variety rewarded: fewer than 10
-    ^reward +\S+ +\d\.
 21/hole hole: right and wrong, all rewarded
-    ^reward (0\.9\d|1\.00), right 0\.[1-8]
-21/contaminated leak: gain less than the test items
-    ^clean +test 0\.3\d +fresh 0\.3\d\ncontaminated +test 0\.5\d +fresh 0\.4\d
+    ^rewarded (0\.9\d|1\.00), right 0\.[1-8]
+21/borrows rewarded: hardly ever
+    ^reward +\S+ +\S+ +0\.0[0-5]
 22/untrained table: always
     ^rhyme word .* 1\.00$
 22/erased bars: more than 0.9

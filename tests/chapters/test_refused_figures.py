@@ -17,7 +17,7 @@ from scratchformer_course.ch15_costs.live import costs
 from scratchformer_course.ch16_scaling.joint import JointLaw
 from scratchformer_course.ch16_scaling.live import law
 from scratchformer_course.ch19_since_gpt2.live import lines
-from scratchformer_course.ch21_answers.live import checker
+from scratchformer_course.ch21_answers.live import one_question
 from scratchformer_course.ch22_inside.live import silence
 from scratchformer_course.ch23_silent_bugs.live import clinic
 from scratchformer_course.measurements import load_measurements
@@ -87,7 +87,7 @@ REFUSED = {
     "got nan|finite": lambda: law_of({5e11: [(1e4, NAN)]}),
     "0 sets of lines, expected all 16": lambda: lines(LINES | {"combinations": []}),
     "3 answers, expected 2": lambda: lines(LINES | {"settings": {"questions": "ab"}}),
-    "0 checkers, expected 16": lambda: checker({}),
+    "a film of .*, expected one of base": lambda: one_question({}),
     "255 choices of heads, expected 256": lambda: film_without(1),
     "curves of 0 and": lambda: clinic({"patients": {}, "twins": {}}),
 }

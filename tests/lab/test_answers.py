@@ -1,13 +1,11 @@
 """Chapter 21's trial: methods are tuned alike, and what is stored is of such a trial."""
 
-import copy
-
 import pytest
 import torch
 
 from lab import answers as trial
 from lab import runs
-from scratchformer_course.ch21_answers.world import ask, demonstrations, new_model
+from scratchformer_course.ch21_answers.world import demonstrations, new_model
 
 STORED = runs.read(trial.FILE)
 
@@ -31,20 +29,6 @@ def test_the_log_chance_is_that_of_the_answer_alone():
     log_p = model(ids).log_softmax(dim=-1)
     by_hand = sum(log_p[torch.arange(5), i - 1, ids[:, i]] for i in range(3, 8))
     assert torch.allclose(trial.log_prob(model, ids), by_hand, atol=1e-5)
-
-
-def test_lora_starts_unchanged_and_trains_nothing_else():
-    model = new_model(seed=0)
-    ids, before = ask(torch.tensor([42, 85])), {k: v.clone() for k, v in model.state_dict().items()}
-    plain = model(ids)
-    thin = trial.with_lora(copy.deepcopy(model), seed=0)
-    assert torch.equal(thin(ids), plain)
-    optimizer = trial.optimizer_of(thin, 0.01)
-    trial.step(optimizer, thin(ids).square().mean())
-    names = {key.replace(".linear", ""): value for key, value in thin.state_dict().items()}
-    assert all(torch.equal(names[key], value) for key, value in before.items())
-    trial.step(optimizer, thin(ids).square().mean())  # B has left zero, and A has a slope
-    assert not torch.equal(thin(ids), plain)
 
 
 def test_a_constant_reward_moves_nothing(monkeypatch):

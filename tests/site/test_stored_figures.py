@@ -271,19 +271,18 @@ def test_sizes_are_trained_the_law_is_shown_and_another_budget_begins_anew(page)
     assert tried.count() == curve.count() == 0 and status(page) == "Nothing is trained yet."
 
 
-def test_the_switch_shows_the_tuned_rival_in_place_of_the_untuned(browser):
-    curve = {"steps": [20, 40, 60], "train_loss": [4.0, 3.0, 2.0]}
-    ends = {"one rate": 2.14, "two rates": 1.92, "hero": 1.85}
+def test_the_race_of_two_bars_is_filled_before_it_starts_and_then_takes_its_real_time(browser):
     page = browser.new_page()
-    page.set_content(drawings.rivals(dict.fromkeys(ends, curve), ends).data)
-
-    def shown():
-        texts = page.locator("svg text").all()
-        return " ".join(text.text_content() for text in texts if text.is_visible())
-
-    assert "AdamW: 2.14" in shown() and "1.92" not in shown() and "Muon: 1.85" in shown()
-    page.get_by_role("checkbox", name="Tune the rival").press("Space")
-    assert "AdamW: 1.92" in shown() and "2.14" not in shown() and "Muon: 1.85" in shown()
+    page.set_content(drawings.clock(("fast", 1.59), ("slow", 110.0)).data)
+    fast, slow = page.locator(".course-clock span").all()
+    assert fast.bounding_box()["width"] > 60 * slow.bounding_box()["width"] > 0
+    still = page.get_by_text("After 1.6 seconds:")
+    assert still.is_visible()
+    running = "bar => bar.getAnimations().map(a => a.effect.getTiming().duration)"
+    assert fast.evaluate(running) == slow.evaluate(running) == []
+    page.get_by_role("checkbox", name="Start the race").press("Space")
+    assert fast.evaluate(running) == [1590] and slow.evaluate(running) == [110_000]
+    assert not still.is_visible()
     page.close()
 
 
@@ -315,16 +314,15 @@ def test_each_set_of_lines_has_its_own_answers_and_loss(page):
 def test_each_model_is_told_with_its_own_answers_and_share(page):
     film = {name: own for name, _, own in stored("21", "answers").settings["stages"]}
     listed, bars = page.locator(".sx-ans-list code"), page.locator(".sx-ans-bars")
-    assert "goes on with questions" in status(page) and bars.count() == 0
-    at = next(each for each in film["base"] if each["n"] == 85)
+    at = next(each for each in film["sft"] if each["n"] == 85)
+    share = next(n for n in numbers(status(page)) if n != int(n))
+    assert share == pytest.approx(sum(at["bars"][0]) / 1e4, abs=0.006)
+    assert listed.all_inner_texts() == at["answers"] and bars.count() == 1
+    press(page, "base model")
+    fill(page, Question=0)
+    assert "continues with questions" in status(page)
+    at = film["base"][0]
     assert listed.all_inner_texts() == [text.replace("\n", "⏎") for text in at["answers"]]
-    for name, button in (("sft", "after fine-tuning"), ("reinforce", "after reward")):
-        press(page, button)
-        fill(page, Question=0)
-        at = film[name][0]
-        share = next(n for n in numbers(status(page)) if n != int(n))
-        assert share == pytest.approx(sum(at["bars"][0]) / 1e4, abs=0.006)
-        assert listed.all_inner_texts() == at["answers"] and bars.count() == 1
 
 
 @of("silence")

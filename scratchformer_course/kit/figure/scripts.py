@@ -60,7 +60,6 @@ FILES = {
     "draft_ahead": (*EXPLORER, *_in("ch20_inference")),
     "fewer_bits": (*EXPLORER, *_in("ch20_inference")),
     "answers": _in("ch21_answers"),
-    "checker": _in("ch21_answers"),
     "silence": _in("ch22_inside"),
     "two_curves": _in("ch23_silent_bugs"),
     "clinic": _in("ch23_silent_bugs"),
