@@ -7,13 +7,13 @@ from scratchformer_course.kit.canvas import Drawing
 ASKED = (
     ("text", "token", "Is the text what\nyou think it is?"),
     ("model", "query", "May a later\ntoken matter?"),
-    ("training", "stream", "Is a step that of\none large batch?"),
+    ("training", "stream", "Do micro-batches\nequal one batch?"),
     ("use", "key", "Does a cache or\npadding matter?"),
 )
 
 
 def five_questions():
-    """Where a fault can stand, from text to use, and the question that finds it there."""
+    """Where a fault can be, from text to use, and the question that finds it there."""
     d = Drawing(476, 226)
     for i, (place, colour, question) in enumerate(ASKED):
         x = 4 + 120 * i
@@ -27,7 +27,7 @@ def five_questions():
     d.box(66, 164, 340, 44, "Does it equal a second implementation?", "value", size=14)
     questions = "; ".join(f"{place}: {said.replace(chr(10), ' ')}" for place, _, said in ASKED)
     return d.show(
-        "Four boxes in a row: text, model, training, use. Below each stands a question. "
+        "Four boxes in a row: text, model, training, use. Below each is its question. "
         f"{questions} A bracket below all four asks: Does it equal a second implementation?"
     )
 
@@ -73,6 +73,6 @@ def positions_under_a_cache(rows: Sequence[tuple[str, Sequence[int]]], tokens: S
             d.box(166 + 78 * t, y, 50, 32, place, "key" if wrong else "position", dashed=wrong)
         said.append(f"{name}: {', '.join(map(str, places))}")
     return d.show(
-        f"Tokens {', '.join(tokens)} are read one at a time, with a cache. Below each stands its "
+        f"Tokens {', '.join(tokens)} are read one at a time, with a cache. Below each is its "
         f"position. {'; '.join(said)}. Wrong positions have a dashed frame."
     )

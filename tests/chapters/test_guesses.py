@@ -169,10 +169,6 @@ CHOICES = r"""
     of q: [01]\..*\n.*of k: [2-9]\..*\n.*of v: [01]\.
 22/always-six songs-25: worse than chance
     ^loops of 5: loss ([4-9]|\d\d)\.
-23/first-diagnosis sums: the mask comes after the softmax
-    ^patient\n +above the diagonal 0\.00\n +rows sum to 0\.[0-8]
-23/in-public classes: six
-    (?s)^(?=(.*by mistake){6})(?!(.*by mistake){7})
 """
 
 
