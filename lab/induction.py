@@ -2,9 +2,8 @@
 
 Usage: python -m lab.induction [--quick | --write]
 
-Writes measurements/induction.json and ch22_inside/narrow.safetensors. All losses are nats a note at
-the places where a note and its next one have followed each other before, on 512 songs that no run
-is trained on.
+Writes measurements/induction.json. All losses are nats a note at the places where a note and its
+next one have followed each other before, on 512 songs that no run is trained on.
 
 runs     name -> seed -> the loss at every tenth step, and at the end the heads' scores, for each
          block the weight on the note before and the induction score; for two blocks also the
@@ -12,7 +11,7 @@ runs     name -> seed -> the loss at every tenth step, and at the end the heads'
          with outputs of block 1 missing in the queries, keys or values of block 2; then the
          controls, all pairs of heads of block 1 and the cut of those outside the team
 six      one and two blocks, trained on loops of six without jumps: loss and score by loop length
-narrow   GPT-2's narrow start, trained for longer; one of these models is stored
+narrow   GPT-2's narrow start, trained for longer
 wide     the wide start of two blocks, trained as long as the narrow one
 film     one run: maps and predictions on one song, and at its end all 256 choices of heads
 """
@@ -34,12 +33,11 @@ from lab.inside import changed, heads_changed
 from scratchformer.attention import recorded_attention
 from scratchformer.models import GPT
 from scratchformer.training import TrainingConfig, eval_mode, fit, token_loss
-from scratchformer_course.ch22_inside.songs import LETTERS, heard, new_model, save_narrow, songs
+from scratchformer_course.ch22_inside.songs import LETTERS, heard, new_model, songs
 from scratchformer_course.measurements import FOLDER
 
 FILE = FOLDER / "induction.json"
 SEEDS, STEPS, LONG = range(5), 300, 2400
-STORED_SEED = 1  # of the narrow models
 FRAMES = (0, 40, 80, *range(100, 181, 10), 200, 240, 300)
 KINDS: dict[str, dict[str, Any]] = {
     "two blocks": {},
@@ -57,7 +55,6 @@ SETTINGS: dict[str, Any] = {
     "frames": FRAMES,
     "shown": SHOWN,
     "filmed": FILMED,
-    "stored": STORED_SEED,
 }
 LEVELS = "0123456789abcdefghijklmnopqrstuvwxyz"  # of a weight or a chance
 
@@ -313,16 +310,13 @@ def of_kind(name: str, seed: int, steps: int) -> dict[str, Any]:
 
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
-    """All runs; one of the narrow models is stored."""
+    """All runs."""
     torch.set_num_threads(1)
     steps, long, seeds = (40, 40, range(1)) if options.quick else (STEPS, LONG, SEEDS)
 
     def narrow(seed: int) -> dict[str, Any]:
         model = new_model(seed, wide=False)
-        row = watched(model, seed, long, min(50, steps)) | taken_apart(model, test_songs())
-        if seed == STORED_SEED and options.write:
-            save_narrow(model)
-        return row
+        return watched(model, seed, long, min(50, steps)) | taken_apart(model, test_songs())
 
     def six(blocks: int, seed: int) -> dict[str, Any]:
         return by_length(trained(new_model(seed, blocks), seed, lambda _: None, steps, of_six))

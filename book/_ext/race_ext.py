@@ -12,6 +12,7 @@ What stands in `race-if` is there only if the site is built with Tiny Shakespear
 :::
 """
 
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
@@ -23,9 +24,14 @@ class RaceDirective(Directive):
     """A button that trains a GPT, as `race()` gives it."""
 
     def run(self) -> list[nodes.Node]:
+        from scratchformer_course.kit import facts
         from scratchformer_course.tab_trainer import race
 
-        return [nodes.raw("", race().placeholder(), format="html")]
+        env = self.state.document.settings.env
+        first = facts.chapters(Path(env.srcdir))["01"].docname
+        figure = race()
+        figure.settings["why"] = env.app.builder.get_relative_uri(env.docname, first)
+        return [nodes.raw("", figure.placeholder(), format="html")]
 
 
 class IfDirective(Directive):

@@ -1,9 +1,6 @@
-"""Chapter 22's drawings: where one can act on a model, and why a probe can be a poor lever."""
+"""Chapter 22's drawing: where one can act on a model."""
 
 import itertools
-import math
-
-import torch
 
 from scratchformer_course.kit.canvas import Drawing
 
@@ -46,34 +43,4 @@ def stream():
         "one to the answer, spoon. Three circles after block 1 are marked: at the first a probe "
         "reads, at the second what it reads is erased, at the third the vector is replaced by "
         "that of another text."
-    )
-
-
-def clouds():
-    """Two long clouds: the difference of their means, and the direction in which a probe reads."""
-    d = Drawing(476, 250)
-    draws = torch.Generator().manual_seed(5)
-    turn = math.radians(40)
-    long, short = (math.cos(turn), math.sin(turn)), (-math.sin(turn), math.cos(turn))
-    axes = torch.tensor([[45 * each for each in long], [9 * each for each in short]])
-    old, new = torch.tensor([130.0, 165.0]), torch.tensor([270.0, 165.0])
-    for mean, colour in ((old, "token"), (new, "stream")):
-        for x, y in (mean + torch.randn(60, 2, generator=draws) @ axes).tolist():
-            d.circle(round(x, 1), round(y, 1), 3, colour, fill=0.5)
-    between = new - old
-    probe = torch.linalg.solve(axes.T @ axes, between)  # where classes are told apart most sharply
-    probe = probe / probe.norm() * between.norm()
-    for push, colour in ((between, "value"), (probe, "key")):
-        x, y = (round(each, 1) for each in (old + push).tolist())
-        d.arrow(old[0].item(), old[1].item(), x, y, colour, width=2.6)
-    x, y = (old + probe).tolist()
-    d.text(x + 10, y, "the probe's direction", "key", anchor="start", bold=True)
-    d.text(306, 150, "difference of means", "value", anchor="start", bold=True)
-    d.text(92, 222, "old rhyme", "token", bold=True)
-    d.text(350, 222, "new rhyme", "stream", anchor="start", bold=True)
-    return d.show(
-        "Two long, narrow clouds of points that lie side by side and slant in the same way. An "
-        "arrow of the difference of means leads from the middle of the one to the middle of the "
-        "other. The arrow of the probe's direction starts in the same place and is as long, but "
-        "it leads across the narrow side of the clouds, and ends where no point is."
     )

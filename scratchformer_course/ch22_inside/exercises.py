@@ -3,11 +3,9 @@
 import torch
 from torch.nn import functional as F
 
-from scratchformer_course.ch22_inside.songs import NOTES, heard, songs
 from scratchformer_course.kit.checks.cases import drawn, integers, normal
 from scratchformer_course.kit.checks.engine import exercise, mistake
 from scratchformer_course.kit.checks.question import number
-from scratchformer_course.kit.checks.verdict import Wrong
 
 
 def _normal(seed, *shape):
@@ -67,8 +65,8 @@ probe = exercise(
     praise="`probe` is right: it learns from `x`, and scores what it has not seen.",
     right=[right_probe, probe_by_kernel],
     hints=[
-        "What must stand at the end of each vector, so that one of its weights can be a bias?",
-        "With a 1 behind each row of x and of new, and one-hot targets t, the weights are "
+        "What must come at the end of each vector, so that one of its weights can be a bias?",
+        "With a 1 at the end of each row of x and of new, and one-hot targets t, the weights are "
         "`torch.linalg.solve(x.T @ x + ridge * torch.eye(C + 1), x.T @ t)`, and the scores are ...",
     ],
     question=number(
@@ -82,7 +80,7 @@ probe = exercise(
     mistakes=[
         mistake(
             "has no bias",
-            "The bias is missing: put a 1 behind each vector, in x and in new",
+            "The bias is missing: put a 1 at the end of each vector, in x and in new",
             without_bias,
         ),
         mistake(
@@ -169,7 +167,7 @@ erase = exercise(
     mistakes=[
         mistake(
             "neither normalises nor orthogonalises",
-            "The directions are used as they are: they must have length 1, and stand at right "
+            "The directions are used as they are: they must have length 1, and be at right "
             "angles to each other",
             lambda x, directions: x - x @ directions.T @ directions,
         ),
@@ -195,342 +193,192 @@ erase = exercise(
 
 
 def _patched():
-    return (
-        (_normal(0, 3, 5, 4), _normal(1, 3, 5, 4), 2),
-        (_normal(2, 2, 4, 4), _normal(3, 2, 4, 4), 1),
-        (_normal(4, 4, 6, 6), _normal(5, 4, 6, 6), 3),
-        (_normal(6, 1, 3, 2), _normal(7, 1, 3, 2), 0),
-    )
+    """Heads at both ends and between; one head is the whole vector."""
+    shapes = [(3, 5, 8), (2, 4, 6), (4, 6, 6), (1, 3, 2), (2, 3, 12), (2, 5, 9)]
+    where = [(2, 2, 4), (0, 3, 3), (5, 1, 2), (1, 1, 1), (-1, 4, 4), (-2, 1, 3)]
+    return [
+        (_normal(2 * i, *shape), _normal(2 * i + 1, *shape), *own)
+        for i, (shape, own) in enumerate(zip(shapes, where, strict=True))
+    ]
 
 
 def _places(draw):
-    B, T, C = (draw.randint(1, 5) for _ in range(3))
-    return normal(draw, B, T, C), normal(draw, B, T, C), draw.randrange(T)
+    B, T, D, H = (draw.randint(1, 4) for _ in range(4))
+    x, source = normal(draw, B, T, D * H), normal(draw, B, T, D * H)
+    return x, source, draw.randrange(-T, T), draw.randint(1, H), H
 
 
-def right_patch(x, source, place):
-    x = x.clone()
-    x[:, place] = source[:, place]
+def right_patch(x, source, place, head, n_heads):
+    x, D = x.clone(), x.shape[-1] // n_heads
+    x[:, place, D * (head - 1) : D * head] = source[:, place, D * (head - 1) : D * head]
     return x
 
 
-def patch_by_where(x, source, place):
-    at_place = torch.arange(x.shape[1]) == place
-    return torch.where(at_place[:, None], source, x)
+def patch_by_where(x, source, place, head, n_heads):
+    _, T, C = x.shape
+    own = torch.zeros(T, n_heads, C // n_heads, dtype=torch.bool)
+    own[place, head - 1] = True
+    return torch.where(own.view(T, C), source, x)
+
+
+def _counted_from_0(x, source, place, head, n_heads):
+    return right_patch(x, source, place, head + 1, n_heads)
+
+
+def _whole_vector(x, source, place, head, n_heads):
+    return right_patch(x, source, place, 1, 1)
+
+
+def _everywhere(x, source, place, head, n_heads):
+    return torch.cat(
+        [right_patch(x, source, t, head, n_heads)[:, t : t + 1] for t in range(x.shape[1])], dim=1
+    )
+
+
+def _every_nth(x, source, place, head, n_heads):
+    x = x.clone()
+    x[:, place, head - 1 :: n_heads] = source[:, place, head - 1 :: n_heads]
+    return x
+
+
+def _four_numbers(f, head):
+    x = torch.tensor([[[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]]])
+    return f(x, 10 * x, 1, head, 2).sum()
 
 
 patch = exercise(
     "22.3",
-    "patch(x, source: (B, T, C), place) -> (B, T, C), x with the source's vectors in one place",
+    "patch(x, source: (B, T, H*D), place, head from 1 on, n_heads) -> (B, T, H*D), x with the "
+    "source's numbers of one head in one place",
     cases=_patched,
-    more=drawn(10, _places),
-    praise="`patch` is right: one place is the source's, and x itself has not changed.",
+    more=drawn(12, _places),
+    praise="`patch` is right: one head's numbers at one place are new, and x is as it was.",
     right=[right_patch, patch_by_where],
     hints=[
-        "If you write into x itself, whose vectors have you changed?",
-        "Clone x, and then set `x[:, place]` to ...",
+        "The heads lie side by side, D numbers each, and the first is head 1. Where does head 2 "
+        "begin, and where does it end? If you write into x itself, whose numbers have you changed?",
+        "With D = x.shape[-1] // n_heads, head h has the numbers D * (h - 1) to D * h. Clone x, "
+        "and set these numbers, in all texts, at this place, to ...",
     ],
     question=number(
-        "x has the numbers 1, 2, 3, 4 in its four places, and the source 10, 20, 30, 40. The place "
-        "is 1, counted from 0. What is the sum of the result?",
-        lambda f: f(
-            torch.tensor([[[1.0], [2.0], [3.0], [4.0]]]),
-            torch.tensor([[[10.0], [20.0], [30.0], [40.0]]]),
-            1,
-        ).sum(),
+        "A text of two places has the numbers (1, 2, 3, 4) and (5, 6, 7, 8), the source ten times "
+        "as much, and there are two heads. What is the sum of the result if place 1, counted from "
+        "0, gets head 2 of the source?",
+        lambda f: _four_numbers(f, 2),
         digits=0,
     ),
     mistakes=[
         mistake(
             "changes the roles",
-            "The source has received a vector of x: it is the other way round",
-            lambda x, source, place: right_patch(source, x, place),
+            "The source has received numbers of x: it is the other way round",
+            lambda x, source, place, head, n_heads: right_patch(source, x, place, head, n_heads),
         ),
         mistake(
-            "patches everything after it",
-            "All places from this one on are the source's: one place alone must change, or you "
-            "cannot say which one mattered",
-            lambda x, source, place: torch.cat([x[:, :place], source[:, place:]], dim=1),
+            "counts heads from 0",
+            "This is the head after the one that was asked for: heads are counted from 1",
+            _counted_from_0,
         ),
         mistake(
-            "patches a row",
-            "`x[place]` is a text of the batch: the places are the second dimension",
-            lambda x, source, place: torch.cat([x[:place], source[[place]], x[place + 1 :]]),
+            "patches the whole vector",
+            "All heads of this place are the source's: one head alone must change",
+            _whole_vector,
         ),
         mistake(
-            "adds",
-            "The source's vector is added to that of x: it takes its place",
-            lambda x, source, place: x + right_patch(torch.zeros_like(x), source, place),
+            "patches every place",
+            "The head's numbers are the source's at all places: one place alone must change",
+            _everywhere,
+        ),
+        mistake(
+            "takes every n-th number",
+            "A head's numbers are neighbours, not every n-th number of the vector",
+            _every_nth,
         ),
     ],
 )
 
 
-def _weights(ids, seed, H=2):
-    """Random attention that sees no future, for ids (B, T) -> (B, H, T, T)."""
-    B, T = ids.shape
-    scores = 2 * torch.randn(B, H, T, T, generator=torch.Generator().manual_seed(seed))
-    return scores.masked_fill(torch.ones(T, T).triu(1).bool(), float("-inf")).softmax(dim=-1)
+def _added():
+    shapes = [(5, 4), (3, 6), (1, 3), (8, 2), (4, 5)]
+    return [
+        (
+            (0.3, 2.0, 1.0, 30.0, 1.0)[i] * _normal(3 * i, N, C),
+            _normal(3 * i + 1, C),
+            _normal(3 * i + 2, C),
+        )
+        for i, (N, C) in enumerate(shapes)
+    ]
 
 
-def _maps():
-    notes = ([[0, 1, 0, 2, 0]], [[3, 1, 4, 1, 5, 1, 4, 3], [2, 2, 7, 2, 7, 7, 0, 2]])
-    every = [torch.tensor(ids) for ids in notes]
-    every.append(songs(3, torch.Generator().manual_seed(0), 5, 7, length=16))
-    return [(_weights(ids, seed), ids) for seed, ids in enumerate(every)]
+def _parts(draw):
+    N, C = draw.randint(1, 8), draw.randint(2, 6)
+    size = draw.choice([0.5, 1.0, 20.0])
+    return size * (normal(draw, N, C) + 0.1), normal(draw, C), normal(draw, C)
 
 
-def _heard(draw):
-    """Few notes in a short song, so that some come again."""
-    notes = integers(draw, draw.randint(1, 4), draw.randint(1, 3), draw.randint(5, 9))
-    return _weights(notes, draw.randrange(99), draw.randint(1, 3)), notes
+def _rms(x):
+    return (x**2).mean(dim=-1, keepdim=True).sqrt()
 
 
-def _earlier(ids):
-    """(B, T, T), True where an earlier note is the present one."""
-    return (ids[:, :, None] == ids[:, None, :]).tril(-1)
+def right_attribution(parts, gain, towards):
+    return parts * gain / _rms(parts.sum(dim=0)) @ towards
 
 
-def one_later(same):
-    return F.pad(same[:, :, :-1], (1, 0))
+def attribution_by_loop(parts, gain, towards):
+    total = sum(parts)
+    size = torch.linalg.vector_norm(total) / len(total) ** 0.5
+    return torch.stack([(part / size * gain * towards).sum() for part in parts])
 
 
-def score_of(places=one_later, counts=lambda same: same.any(dim=2)):
-    """Scores (B, H, T, T), (B, T) -> (H,) of the weight on places (B, T, T), over counted ones."""
-
-    def answer(weights, ids):
-        same = _earlier(ids)
-        weight = (weights * places(same)[:, None]).sum(dim=-1)  # (B, H, T)
-        counted = counts(same)  # (B, T)
-        return (weight * counted[:, None]).sum(dim=(0, 2)) / counted.sum()
-
-    return answer
+def _two_parts(f):
+    parts = torch.tensor([[3.0, 0.0], [0.0, 4.0]])
+    return f(parts, torch.tensor([1.0, 1.0]), torch.tensor([2.0, 1.0]))[0]
 
 
-right_induction_score = score_of()
-
-
-def score_by_loop(weights, ids):
-    found = []
-    for song, maps in zip(ids.tolist(), weights, strict=True):
-        for t, note in enumerate(song):
-            after = [s + 1 for s in range(t) if song[s] == note]
-            if after:
-                found.append(maps[:, t, after].sum(dim=-1))
-    return torch.stack(found).mean(dim=0)
-
-
-def latest(same):
-    """Only the last True of each row."""
-    T = same.shape[-1]
-    place = (same * torch.arange(1, T + 1)).argmax(dim=2)
-    return F.one_hot(place, T).bool() & same
-
-
-_SMALL = torch.zeros(1, 1, 5, 5)
-_SMALL[0, 0, 0, 0] = _SMALL[0, 0, 1, 1] = _SMALL[0, 0, 3, 3] = 1.0
-_SMALL[0, 0, 2, :3] = torch.tensor([0.1, 0.6, 0.3])
-_SMALL[0, 0, 4] = torch.tensor([0.05, 0.4, 0.1, 0.3, 0.15])
-
-induction_score = exercise(
+attribution = exercise(
     "22.4",
-    "induction_score(weights: (B, H, T, T), ids: (B, T)) -> (H,), the mean weight on what followed",
-    cases=_maps,
-    more=drawn(10, _heard),
-    praise="`induction_score` is right, for notes that were played once before and more often.",
-    right=[right_induction_score, score_by_loop],
+    "attribution(parts: (N, C), gain: (C,), towards: (C,)) -> (N,), what each part adds to the "
+    "difference of two logits",
+    cases=_added,
+    more=drawn(12, _parts),
+    praise="`attribution` is right: the parts sum to the whole difference.",
+    right=[right_attribution, attribution_by_loop],
     hints=[
-        "The song is A B A C A. To which places does an induction head attend from the last A?",
-        "`same = (ids[:, :, None] == ids[:, None, :]).tril(-1)` says where the present note was "
-        "played before. One place to the right of each True is ...",
+        "An RMSNorm divides by one number for the whole vector. Which vector does it see: a part, "
+        "or the sum of all parts?",
+        "`total = parts.sum(dim=0)`, and `rms = total.pow(2).mean().sqrt()`. Divide each part by "
+        "rms, multiply it by gain, and take its dot product with ...",
     ],
     question=number(
-        "The song is A B A C A. From its third note a head's weights are 0.1, 0.6 and 0.3, from "
-        "its fifth 0.05, 0.4, 0.1, 0.3 and 0.15. What is its induction score?",
-        lambda f: f(_SMALL, torch.tensor([[0, 1, 0, 2, 0]]))[0],
-        digits=3,
+        "Two parts are (3, 0) and (0, 4), the gain is (1, 1), and towards is (2, 1). What does the "
+        "first part add?",
+        _two_parts,
+        digits=2,
     ),
     mistakes=[
         mistake(
-            "attends to the earlier note itself",
-            "This is the weight on the earlier plays of the same note: an induction head attends "
-            "to the place after them",
-            score_of(lambda same: same),
+            "norms each part",
+            "Each part is divided by its own size, but the norm sees only their sum",
+            lambda parts, gain, towards: parts * gain / _rms(parts) @ towards,
         ),
         mistake(
-            "attends to the note before it",
-            "This is one place too early: what followed the note stands to its right",
-            score_of(lambda same: F.pad(same[:, :, 1:], (0, 1))),
+            "leaves out the norm",
+            "The norm is missing: divide by the root of the mean square of the sum",
+            lambda parts, gain, towards: parts * gain @ towards,
         ),
         mistake(
-            "takes the latest play only",
-            "Only the latest play counts here: the note may have been played several times before, "
-            "and the weights after all of them are added",
-            score_of(lambda same: one_later(latest(same))),
+            "leaves out the gain",
+            "The gain is missing: the norm multiplies each number of the vector by it",
+            lambda parts, gain, towards: parts / _rms(parts.sum(dim=0)) @ towards,
         ),
         mistake(
-            "counts all places",
-            "The mean runs over all places: leave out those whose note was not played before",
-            score_of(counts=lambda same: torch.ones_like(same[:, :, 0])),
-        ),
-    ],
-)
-
-
-class Player(torch.nn.Module):
-    """A model by rule: `choose(ids)`, (B, T) -> (B, T, 32), how likely each next note is.
-
-    A tenth of the chance is spread over all notes. `name` is what the check calls it.
-    """
-
-    def __init__(self, name, choose):
-        super().__init__()
-        self.name, self.choose = name, choose
-
-    def __repr__(self):
-        return f"a model that {self.name}"
-
-    def forward(self, ids):
-        p = self.choose(ids)
-        p = p / p.sum(dim=-1, keepdim=True).clamp(min=1e-9)
-        return (0.9 * p + 0.1 / NOTES).log()
-
-
-def _notes(ids):
-    return F.one_hot(ids, NOTES).float()
-
-
-def _after_all(ids):
-    return one_later(_earlier(ids)).float() @ _notes(ids)
-
-
-def _after_latest(ids):
-    return one_later(latest(_earlier(ids))).float() @ _notes(ids)
-
-
-def _bag(ids):
-    return _notes(ids).cumsum(dim=1).clamp(max=1)
-
-
-def _six_before(ids):
-    return F.pad(_notes(ids), (0, 0, 5, 0))[:, : ids.shape[1]]
-
-
-def _unsure(ids):
-    return 3 * F.normalize(_after_all(ids), p=1.0, dim=-1) + F.normalize(_bag(ids), p=1.0, dim=-1)
-
-
-def _next_letter(ids):
-    return _notes((ids + 1) % NOTES)
-
-
-FOLLOW = {
-    "copies what came after it last time": _after_latest,
-    "copies what came after it most often": _after_all,
-    "copies so three times out of four": _unsure,
-}
-FOLLOW_NOT = {
-    "plays the note of six places back": _six_before,
-    "plays any note heard in the song": _bag,
-    "plays the same note again": _notes,
-    "plays the next letter": _next_letter,
-    "plays any of the 32 notes": lambda ids: torch.ones(*ids.shape, NOTES),
-}
-PLAYERS = [Player(name, rule) for name, rule in (FOLLOW | FOLLOW_NOT).items()]
-FIVE = [PLAYERS[i] for i in (0, 3, 4, 6, 2)]
-
-
-def _copies(is_copied):
-    """Copies loops of some periods only: of those for which `is_copied` is true."""
-
-    def choose(ids):
-        period = torch.tensor([[len(set(row))] for row in ids.tolist()])
-        return torch.where(is_copied(period)[..., None], _after_latest(ids), _bag(ids))
-
-    return choose
-
-
-PARTLY = [
-    Player("copies loops of even length only", _copies(lambda period: period % 2 == 0)),
-    Player("copies loops of odd length only", _copies(lambda period: period % 2 == 1)),
-    Player("copies short loops only", _copies(lambda period: period < 7)),
-    Player("copies long loops only", _copies(lambda period: period > 5)),
-]
-
-
-def copy_loss(model, ids, where=heard):
-    with torch.no_grad():
-        logits = model(ids[:, :-1])
-    losses = F.cross_entropy(logits.transpose(1, 2), ids[:, 1:], reduction="none")  # (B, T)
-    return losses[where(ids)].mean().item()
-
-
-def loops_of(notes):
-    return songs(64, torch.Generator().manual_seed(notes), notes, notes, jump=0.0)
-
-
-def judged(lengths=(4, 5, 6, 7, 8), limit=1.2, where=heard):
-    """The right answer, or one with other settings."""
-
-    def answer(model):
-        return max(copy_loss(model, loops_of(n), where) for n in lengths) < limit
-
-    return answer
-
-
-def by_hits(model):
-    for ids in map(loops_of, (4, 5, 6, 7, 8)):
-        hits = model(ids[:, :-1]).argmax(dim=-1) == ids[:, 1:]
-        if hits[heard(ids)].float().mean() < 0.6:
-            return False
-    return True
-
-
-def _say(got, model):
-    said = "is accepted, but it does not follow" if got else "is refused, but it follows"
-    raise Wrong(f"{repr(model).capitalize()} {said}.")
-
-
-follows = exercise(
-    "22.5",
-    "follows(model) -> whether it goes on with a loop as it heard it. model: (B, T) -> (B, T, 32)",
-    cases=lambda: [(player,) for player in PLAYERS],
-    more=[(player,) for player in PARTLY],
-    praise="`follows` is right: no model is asked how it is built, only what it does.",
-    right=[judged(), by_hits],
-    explain=_say,
-    hints=[
-        "What would a model that always looks six places back do with a loop of five?",
-        "Make songs without jumps, with loops of several lengths. A model that follows has a small "
-        "`copy_loss` for each of them, while one that knows only which notes belong to the song "
-        "cannot get below ln 4 = 1.39, even ...",
-    ],
-    question=number(
-        "Five models go on with songs. Number 1 copies what came after the note last time, number "
-        "2 plays the note of six places back, number 4 any note heard in the song, number 8 the "
-        "next letter, and number 16 copies three times out of four. What is the sum of the numbers "
-        "of those that follow a loop?",
-        lambda f: sum(2**i for i, player in enumerate(FIVE) if f(player)),
-        digits=0,
-    ),
-    mistakes=[
-        mistake(
-            "tries loops of six only",
-            "The model that plays the note of six places back is accepted: ask for a small loss at "
-            "several lengths, each of them",
-            judged(lengths=(6,)),
+            "divides by the length",
+            "The root of the sum of squares is the length: the norm takes the root of their mean",
+            lambda parts, gain, towards: parts * gain / parts.sum(dim=0).norm() @ towards,
         ),
         mistake(
-            "asks for better than chance",
-            "A bag of notes is accepted: whoever knows which notes belong to the song is better "
-            "than ln 32 without any order",
-            judged(lengths=(5, 7), limit=3.0),
-        ),
-        mistake(
-            "counts places where nothing can be copied",
-            "The loss is also counted where the note comes for the first time: nobody can copy "
-            "there, and models that follow are refused",
-            judged(where=lambda ids: torch.ones_like(ids[:, 1:]).bool()),
+            "returns shares",
+            "These sum to 1: return what each part adds to the difference",
+            lambda parts, gain, towards: (parts * gain @ towards) / (parts * gain @ towards).sum(),
         ),
     ],
 )

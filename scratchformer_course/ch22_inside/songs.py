@@ -4,18 +4,13 @@ There are 32 notes. A song goes around a loop of 4 to 8 of them, in an order of 
 every note it may jump: then the next note is any one of the loop.
 """
 
-from pathlib import Path
-
 import torch
 from jaxtyping import Bool, Int
 from torch import Tensor, nn
 
 from scratchformer.models import GPT, GPTConfig
-from scratchformer.models.pretrained import load_tensors
-from scratchformer.models.tensor_files import read_tensors, write_tensors
 
 NOTES, LENGTH, JUMP = 32, 32, 0.15
-NARROW = Path(__file__).with_name("narrow.safetensors")
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"  # a letter or digit for each note
 
 
@@ -72,15 +67,3 @@ def new_model(seed: int, n_layers: int = 2, smear: bool = False, wide: bool = Tr
     if smear:
         model.drop = Smear(32)  # type: ignore[assignment]  # it stands before all blocks
     return model
-
-
-def save_narrow(model: GPT) -> None:
-    """Keep a model that was trained from the narrow start for long: `lab/induction.py` does it."""
-    write_tensors(NARROW, {name: p.half() for name, p in model.named_parameters()}, {})
-
-
-def narrow_model() -> GPT:
-    """That model. Its weights are float16 on disk and float32 here."""
-    model = new_model(seed=0, wide=False)
-    load_tensors(dict(model.named_parameters()), read_tensors(NARROW)[0], NARROW)
-    return model.eval()

@@ -91,7 +91,8 @@ def _some_hide_it():
 def by_beginnings(model, ids):
     logits = model(ids)
     for t in range(1, ids.shape[1]):
-        off = model(ids[:, :t]) - logits[:, :t]
+        off = model(ids[:, :t])
+        off = off - logits[:, :t]
         if off.abs().max() > 1e-4:
             return False
     return True
@@ -115,7 +116,8 @@ def _by_other_tokens(times=lambda T: range(1, T), more=0, near=1e-4):
 def likeliest_only(model, ids):
     tokens = model(ids).argmax(-1)
     for t in range(1, ids.shape[1]):
-        part = model(ids[:, :t]).argmax(-1)
+        part = model(ids[:, :t])
+        part = part.argmax(-1)
         if (part != tokens[:, :t]).any():
             return False
     return True
@@ -194,20 +196,22 @@ def largest_of_each(model, ids):
     for t in range(ids.shape[1]):
         part = model(ids[:, [t]], cache)
         part = part[:, 0] - logits[:, t]
-        off.append(part.abs().max().item())
-    return max(off)
+        off.append(part.abs().max())
+    return max(off).item()
 
 
 def in_one_call(model, ids):
     cache = model.new_cache()
-    part = model(ids, cache) - model(ids)
+    part = model(ids, cache)
+    part = part - model(ids)
     return part.abs().max().item()
 
 
 def fresh_caches(model, ids):
     rows = []
     for x in ids.split(1, dim=1):
-        rows.append(model(x, model.new_cache()))
+        cache = model.new_cache()
+        rows.append(model(x, cache))
     off = torch.cat(rows, dim=1) - model(ids)
     return off.abs().max().item()
 
@@ -319,7 +323,8 @@ def heads_turned_over(x):
 
 
 def by_channel(x):
-    return x.permute(0, 2, 3, 1).flatten(2)
+    x = x.permute(0, 2, 3, 1)
+    return x.flatten(2)
 
 
 def reshaped_only(x):

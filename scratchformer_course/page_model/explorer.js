@@ -45,11 +45,18 @@ course.define("explorer", () => {
   // say(text) tells what was read.
   function promptField(settings, read, name = "Prompt") {
     let waiting = 0;
+    // At once when the field is left, or the press of a button would be of the text before
+    const readNow = () => {
+      if (waiting) read(field.value);
+      clearTimeout(waiting);
+      waiting = 0;
+    };
     const oninput = () => {
       clearTimeout(waiting);
-      waiting = setTimeout(() => read(field.value), 150);
+      waiting = setTimeout(readNow, 150);
     };
-    const field = el("textarea", { rows: 2, spellcheck: "false", autocomplete: "off", oninput });
+    const on = { oninput, onblur: readNow };
+    const field = el("textarea", { rows: 2, spellcheck: "false", autocomplete: "off", ...on });
     field.value = settings.prompt;
     const status = el("p.sx-status", { role: "status" });
     const element = el("div.sx-prompt", [label(name, field), field, status]);
@@ -73,15 +80,16 @@ course.define("explorer", () => {
   }
 
   // What a model reads of any text: the last tokens that fit, or a new line if nothing is left; and
-  // in words what was read
-  function reading(tokenizer, typed, length) {
+  // in words what was read, whose usual case `isPlain` leaves out
+  function reading(tokenizer, typed, length, isPlain = false) {
     const { text, changes } = tokenizer.fit(typed);
     const all = tokenizer.encode(text || tokenizer.fit("\n").text);
     const ids = all.length ? all.slice(-length) : [0];
     const dropped = all.length > length ? `, the last of ${all.length}: more do not fit` : "";
     const count = `${ids.length} ${ids.length === 1 ? "token" : "tokens"}${dropped}.`;
+    const usual = isPlain && !dropped ? "" : count;
     const said = [
-      text ? count : "Nothing to read, so it begins a new line.",
+      text ? usual : "Nothing to read, so it begins a new line.",
       changesInWords(changes),
     ];
     return { ids, text: tokenizer.decode(ids), said: said.filter(Boolean).join(" ") };
@@ -106,9 +114,14 @@ course.define("explorer", () => {
     return -Math.log(sum(odds));
   }
 
-  function build(settings, host) {
+  function build(given, host) {
     const { model, tokenizer } = modelOf(host.dataset.models);
-    const readText = (typed) => reading(tokenizer, typed, model.config.context_length);
+    const isNamed = course.scene.hasAddress(host);
+    const asked = isNamed ? course.scene.asked() : {};
+    const settings = { ...given, prompt: asked.prompt ?? given.prompt };
+    const { context_length } = model.config;
+    const isPlain = settings.simple && settings.views.includes("next");
+    const readText = (typed) => reading(tokenizer, typed, context_length, isPlain);
     let altered = settings.altered === undefined ? null : readText(settings.altered);
     let state = null;
     let inSight = null;
@@ -129,6 +142,9 @@ course.define("explorer", () => {
       model,
       tokenizer,
       settings,
+      asked, // by the address, as texts
+      // Puts the prompt and these rules into it
+      name: (rules) => isNamed && course.scene.setAddress({ prompt: prompt.field.value, ...rules }),
       label: (id) => visible(tokenizer.decode([id])),
       // The second text of the views that compare two
       alter: (typed) => {
@@ -154,10 +170,12 @@ course.define("explorer", () => {
     if (parts.length > 1) {
       const { list, choose } = tabs(parts, show);
       element.append(list);
-      choose(parts[0]);
+      const named = asked.prompt !== undefined && parts[settings.views.indexOf("next")];
+      choose(named || parts[0]);
     } else show(parts[0]);
     element.append(...parts.map(({ panel }) => panel));
     read(settings.prompt);
+    if (asked.prompt !== undefined) setTimeout(() => host.scrollIntoView());
     return element;
   }
 

@@ -41,7 +41,7 @@ def explore(
     (activation patching). Losses are of `text`, or of the prompt. `seed` is that of the draws.
     `altered` is a second prompt, of as many tokens: "patch" carries vectors over into its run, and
     "switches" tells what becomes of the answers to both. A `simple` view of the next token
-    marks what the model reads, and has its rules in a fold; one of the switches has all but blocks
+    shows what the model writes, and has all else in a fold; one of the switches has all but blocks
     and heads in a fold. Raises ValueError for a prompt that the
     tokenizer cannot read, an unknown view, a model of more than 20 million weights, a seed that is
     no whole number, an `altered` of another length, or one that no view compares, and what

@@ -45,10 +45,9 @@ course.define("opening_film", () => {
       if (i !== at) {
         at = i;
         caption.replaceChildren(
-          ...(i
-            ? ["Recorded: after ", el("b", steps(frame))]
-            : ["Recorded: before its ", el("b", "first step")]),
-          " a small GPT names the next character ",
+          i ? "After " : "Before its ",
+          el("b", i ? steps(frame) : "first step"),
+          " a GPT gets the next character right ",
           el("b", often(frame)),
           ":",
         );

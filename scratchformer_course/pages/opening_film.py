@@ -38,8 +38,8 @@ def opening_film() -> LiveFigure:
     still = (
         '<div class="film"><div class="film-controls"><p>With JavaScript, this is a film of '
         f"{len(frames)} steps of its training. Here is the last.</p></div>"
-        f'<p class="film-told">Recorded: after <b>{end["step"]:,} steps</b> a small GPT names the '
-        "next character "
+        f'<p class="film-told">After <b>{end["step"]:,} steps</b> a GPT gets the next '
+        "character right "
         f"<b>{100 * end['right']:.0f} times in 100</b>:</p>"
         f'<p class="film-text" role="group" aria-label="What it writes" tabindex="0">'
         f"<b>{escape(settings['prompt'])}</b><span>{escape(end['text'])}</span></p>"
@@ -60,12 +60,12 @@ def _head(line: str, weights: list[list[float]]) -> str:
         cells += f"<b>{letter}</b>{''.join(read)}{'<i></i>' * (n - len(row))}"
     before = sum(row[-2] for row in weights[1:]) / (n - 1)
     return (
-        '<div class="film-head"><p class="sx-title">What one of its heads reads</p>'
+        '<div class="film-head"><p class="sx-title">Where it looks</p>'
         f'<div class="film-map" style="--n: {n}" role="img" aria-label="A triangle of squares for '
         f"the line {escape(line)}: a row for each character, a column for each that it may read. "
         'At the end of the run only the squares of the character just before are full">'
-        f'{cells}</div><p class="sx-caption">A head chooses what to read. This one learns to '
-        "read the character just before: it gets "
+        f'{cells}</div><p class="sx-caption">A row for each character. The fuller a '
+        "square, the more it looks there. It learns to look one back: "
         f'<span class="film-before">{100 * before:.0f}\u00a0%</span>.</p></div>'
     )
 
@@ -77,13 +77,14 @@ def _curve(
     path = "".join(f"{'L' if i else 'M'}{x} {y}" for i, (x, y) in enumerate(curve))
     names = "".join(f'<span style="--x: {x}">{step:,}</span>' for x, step in ticks)
     return (
-        '<div class="film-run"><p class="sx-title">Its loss falls</p><div class="film-curve" '
-        'style="--x: 1; --y: 0.92"><svg viewBox="0 0 1 1" preserveAspectRatio="none" role="img" '
+        '<div class="film-run"><p class="sx-title">Its guesses get better</p>'
+        '<div class="film-curve" style="--x: 1; --y: 0.92">'
+        '<svg viewBox="0 0 1 1" preserveAspectRatio="none" role="img" '
         f'aria-label="The loss on text that it has not read falls from {highest:.2f} before the '
         f'first step to {lowest:.2f} after the last"><path d="{path}"/><path d="{path}"/></svg>'
         f'<span class="film-dot"></span><span class="film-high">{highest:.2f}</span>'
         f'<span class="film-low">{lowest:.2f}</span></div>'
         f'<p class="film-ticks" aria-hidden="true">{names}</p>'
-        '<p class="sx-caption">Steps of training, from left to right. The lower the loss, the '
-        "better it guesses text that it has not read.</p></div>"
+        '<p class="sx-caption">The <i>loss</i> says how much the next character surprises it: '
+        "lower is better. Steps go from left to right.</p></div>"
     )

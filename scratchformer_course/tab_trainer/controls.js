@@ -12,6 +12,9 @@ course.define("controls", () => {
 
   const NAMES = { rotary: "Rotary", bigrams: "Pairs", smear: "Smear", muon: "Muon" };
 
+  const mapped = (object, f) =>
+    Object.fromEntries(Object.entries(object).map(([name, value]) => [name, f(value, name)]));
+
   function newSliders({ config, training }) {
     const power = (x) => String(2 ** x);
     const times = (x) => (x ? `× ${(2 ** x).toPrecision(2)}` : "× 1");
@@ -28,7 +31,8 @@ course.define("controls", () => {
   }
 
   // read() gives a run's configuration, settings and seed, inWords() the same in words, as pairs;
-  // allow(may) says whether they can be changed
+  // chosen() what differs from the start, as numbers by name, and choose() sets it; allow(may) says
+  // whether they can be changed
   function newControls(settings) {
     const { config, training, rival } = settings;
     const sliders = newSliders(settings);
@@ -76,10 +80,28 @@ course.define("controls", () => {
       ["Seed", seed.input.value],
       ...Object.keys(IDEAS).map((name) => [NAMES[name], boxes[name].checked ? "on" : "off"]),
     ];
+    const numbers = () => ({
+      ...mapped(sliders, (one) => one.get()),
+      seed: seed.get(),
+      ...mapped(boxes, (box) => Number(box.checked)),
+    });
+    const usual = numbers();
+    const chosen = () =>
+      Object.fromEntries(Object.entries(numbers()).filter(([name, x]) => x !== usual[name]));
+    // Of what an address or a store says, which may be anything, what is a number
+    function choose(wanted) {
+      const asked = mapped(usual, (x, name) => {
+        const number = Number(wanted[name] ?? x);
+        return Number.isFinite(number) ? number : x;
+      });
+      for (const [name, one] of Object.entries(sliders)) one.set(asked[name]);
+      for (const [name, box] of Object.entries(boxes)) box.checked = asked[name] !== 0;
+      seed.input.value = String(Math.max(0, Math.min(9999, Math.floor(asked.seed))));
+    }
     function allow(may) {
       fields.disabled = !may;
     }
-    return { element, read, inWords, allow };
+    return { element, read, inWords, chosen, choose, allow };
   }
 
   return { newControls };

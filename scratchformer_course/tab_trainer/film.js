@@ -2,7 +2,7 @@
 // the end, and can be looked at again.
 
 course.define("film", () => {
-  const { el, format, button, rovingLine, title, note, scrolling, table } = course.live;
+  const { el, button, rovingLine, title, note, table } = course.live;
   const { drawing, fold, press } = course.live;
   const FAINTEST = 0.02; // weights that are no larger are not drawn
   const OPENING = 60; // characters of a sample that stand in the table
@@ -26,21 +26,29 @@ course.define("film", () => {
 
   // start(run) begins a new film, add(frame) shows its next frame: {step, right, loss, ids, maps},
   // where `ids` are written after those of run.first, and `maps` hold (H, T, T) weights of each
-  // block. frames() gives [{step, right, loss, text}]
+  // block. frames() gives these again, each with its text
   function newFilm() {
-    const sample = scrolling("sx-text", "What the model writes");
+    const scene = course.scene.newScene("What the model writes");
     const heading = title("What it writes");
     const about = note("");
-    sample.append("Press the button. The first thing that stands here is noise.");
+    scene.show(["", "Press the button. The first thing that it writes here is noise."]);
+    const copy = course.scene.copyButton("Copy this scene", scene.plain);
+    copy.disabled = true;
     const strip = el("div.sx-strip", { role: "group", "aria-label": "The film" });
     const maps = el("div.sx-maps");
-    const element = el("div.sx-film", [heading, sample, strip, about]);
+    const element = el("div.sx-film", [
+      el("div.sx-bar", heading, copy),
+      strip,
+      scene.element,
+      about,
+    ]);
     const help = note(
       "Each row is a character of the shaded words, from the first to the last. Its cells are " +
         "the characters up to it. A stronger colour is more attention.",
     );
-    const looks = fold("What its heads look at", maps, help);
-    const list = el("div");
+    const looks = fold("Where it looks", maps, help);
+    const samples = el("div");
+    const list = fold("The whole film", samples);
     for (const part of [looks, list]) part.hidden = true;
     let run = null;
     let frames = [];
@@ -56,15 +64,14 @@ course.define("film", () => {
     }
 
     function show(i) {
-      const { step, right, loss, text, maps: weights } = frames[i];
+      const { step, right, text, maps: weights } = frames[i];
       shown = i;
-      heading.textContent = step
-        ? `What it writes after ${step} steps`
-        : "What it writes, untrained";
-      sample.replaceChildren(el("mark", textOf(run.first)), text);
+      heading.textContent = step ? `After ${step} steps` : "Before training";
+      scene.show([textOf(run.first), text]);
+      scene.element.scrollTop = 0;
       about.textContent =
-        `Shaded: given to it. It is right about ${inHundred(right)} times in 100 ` +
-        `(${format(loss, 2)} nats).`;
+        `Shaded: what it is given. It gets the next character right about ${inHundred(right)} ` +
+        "times in 100.";
       press(buttons, i, true);
       const heads = weights.flatMap((ofBlock, block) =>
         Array.from({ length: run.config.n_heads }, (_, head) => {
@@ -87,16 +94,15 @@ course.define("film", () => {
         const opening = text.trim().slice(0, OPENING).replaceAll(/\s+/g, " ");
         return [step, inHundred(right), el("code", opening)];
       });
-      list.replaceChildren(
-        title("The whole film"),
+      samples.replaceChildren(
         table(["step", "right in 100", "it writes"], rows, { class: "sx-frames" }),
       );
     }
 
     // A reader who looks at an older frame is not taken away from it
-    function add({ ids, ...frame }) {
+    function add(frame) {
       const isAtEnd = shown === frames.length - 1;
-      const i = frames.push({ ...frame, text: textOf(ids) }) - 1;
+      const i = frames.push({ ...frame, text: textOf(frame.ids) }) - 1;
       const one = button(String(frame.step), () => show(i), {
         "aria-label": `Step ${frame.step}`,
         "data-column": i,
@@ -104,6 +110,7 @@ course.define("film", () => {
       buttons.push(one);
       strip.append(one);
       for (const part of [looks, list]) part.hidden = false;
+      copy.disabled = false;
       drawList();
       if (isAtEnd) show(i);
       else one.tabIndex = -1;

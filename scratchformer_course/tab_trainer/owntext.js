@@ -7,7 +7,8 @@ course.define("owntext", () => {
 
   const say = (n) => n.toLocaleString("en");
 
-  // read() gives the text, which is empty for the page's; allow(may) says whether it can be changed;
+  // read() gives the text, which is empty for the page's, and write(text) sets it; allow(may) says
+  // whether it can be changed;
   // needed() gives how many characters the settings ask for; changed() hears of a change of either
   function newOwnText(corpus, needed, changed) {
     const field = el("textarea", { rows: 3, spellcheck: "false", oninput: () => tell() });
@@ -20,8 +21,7 @@ course.define("owntext", () => {
     });
     const choose = button("Open a file", () => file.click());
     const clear = button("Clear", () => {
-      field.value = "";
-      tell();
+      write("");
       field.focus();
     });
     const status = note("");
@@ -50,22 +50,26 @@ course.define("owntext", () => {
       changed();
     }
 
+    function write(text) {
+      field.value = text;
+      tell();
+    }
+
     async function take(chosen) {
       if (!chosen) return;
       if (chosen.size > LARGEST) {
         status.textContent = `${chosen.name} is larger than ${say(LARGEST / 1e6)} MB.`;
         return;
       }
-      field.value = await chosen.text();
+      write(await chosen.text());
       file.value = "";
-      tell();
     }
 
     function allow(may) {
       for (const one of [field, choose]) one.disabled = !may;
       clear.disabled = !may || !field.value;
     }
-    return { element, read, allow, tell };
+    return { element, read, write, allow, tell };
   }
 
   return { newOwnText };

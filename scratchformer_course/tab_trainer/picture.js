@@ -51,7 +51,7 @@ course.define("picture", () => {
     context.fillStyle = PAPER;
     context.fillRect(0, 0, WIDTH, HEIGHT);
     say("I trained a GPT in a browser tab", 50, 78, `700 44px ${SANS}`);
-    const named = `It names the next character ${inHundred(right)} times in 100`;
+    const named = `It gets the next character right ${inHundred(right)} times in 100`;
     say(named, 50, 126, `600 28px ${SANS}`, LINE);
     const how = `${seconds.toFixed(1)} seconds of training on ${corpus}`;
     say(how, 50, 162, `24px ${SANS}`, FAINT);
@@ -68,7 +68,11 @@ course.define("picture", () => {
         say(line, 500, top + 48 + 29 * i, MONO);
       });
     }
-    const address = location.host && ` · ${location.host}${location.pathname}`; // from disk it has none
+    const [found] = course.scene
+      .address()
+      .replace(/^https?:\/\//, "")
+      .split("#");
+    const address = found && ` · ${found}`;
     say(`Transformers from Scratch${address}`, 50, 596, `600 24px ${SANS}`);
     canvas.setAttribute("role", "img");
     canvas.setAttribute("aria-label", `${named}. ${how}.`);

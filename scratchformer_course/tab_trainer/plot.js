@@ -47,13 +47,15 @@ course.define("plot", () => {
 
   function newLegend({ curves, goal, floor, before }) {
     const entry = (kind, words) => el("li", { class: kind }, words);
-    const entropy = floor && `${format(floor, 2)}: the text’s own entropy, which nothing can pass`;
+    const lowest =
+      floor &&
+      `${format(floor, 2)}: the lowest that is possible, as the rest of the text is chance`;
     return el("ul.sx-legend", [
-      entry("sx-own", "this tab"),
+      entry("sx-own", "your GPT"),
       before.length ? entry("sx-before", "your run before") : [],
       curves.map(({ label }, i) => entry(`sx-stored-${i}`, label)),
       goal ? entry("sx-level", goal.label) : [],
-      floor ? entry("sx-level sx-floor", entropy) : [],
+      floor ? entry("sx-level sx-floor", lowest) : [],
     ]);
   }
 

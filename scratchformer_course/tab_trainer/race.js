@@ -1,6 +1,6 @@
 // Training in the page: a button, a curve that grows beside what the model writes, and what the run
 // says of itself on the way. The parts of the page are in owntext.js, controls.js, plot.js, film.js,
-// score.js, talk.js, picture.js and result.js; workers.js computes.
+// score.js, talk.js, picture.js and result.js; workers.js computes, and kept.js keeps.
 
 course.define("race", () => {
   /** @type {{ last: any, counts: any }} */
@@ -44,25 +44,38 @@ course.define("race", () => {
   function build(settings, host) {
     const packed = course.described(host.dataset.models, "the text");
     const { curves, goal, floor, prompt } = settings;
+    const hasAddress = course.scene.hasAddress(host);
+    // In this browser, until the reader forgets it
+    /** @type {{ text: string, chosen: any, run: any }} */
+    let kept = { text: "", chosen: {}, run: null };
+    let mayKeep = true;
     let send = null; // the way to the workers
     let lastText = null; // what the run before was trained on
     let runs = 0; // how many there were
+    /** @type {any} */
     let now = null; // the run that is under way
     let scored = null; // the number of the run whose counts are on the way
     let refusal = ""; // why the last text or settings were not taken
 
-    let plot = newPlot({ curves, goal, floor, guess: settings.guess });
+    const wide = (host.firstElementChild ?? host).clientWidth;
+    const room = wide > 560 ? wide / 2 - 12 : wide; // its own, so that nothing slides at the start
+    let plot = newPlot({ curves, goal, floor, guess: settings.guess, room });
     const controls = newControls(settings);
     const needed = () => {
       const { config, training } = controls.read();
       return course.text.needed(config, training);
     };
     const ownText = newOwnText(settings.corpus, needed, () => {
-      if (status.textContent === refusal) say(UNTRAINED);
+      if (refusal && status.textContent === refusal) say("");
+      refusal = "";
     });
     const film = newFilm();
-    const score = newScore();
-    const result = newResult();
+    const score = newScore(settings.ease);
+    const result = newResult(settings.why, () => {
+      controls.element.open = true;
+      controls.element.scrollIntoView({ block: "nearest" });
+      controls.element.querySelector("summary").focus();
+    });
     const picture = el("div", plot.element);
     const go = button(TRAIN, () => (now ? pause() : begin()), { class: "sx-go" });
     const again = button("Stop", () => stop(), { hidden: "" });
@@ -70,16 +83,24 @@ course.define("race", () => {
     const progress = el("progress", { max: 1, value: 0, "aria-label": label });
     const status = el("p.sx-status", { role: "status" }, UNTRAINED);
     const progressText = el("p.sx-status");
+    const memory = el("p.sx-status", { role: "status" });
+    const forget = button("Forget it", async () => {
+      mayKeep = false;
+      kept = { text: "", chosen: {}, run: null };
+      await course.kept.forget();
+      memory.textContent = "Forgotten. What you see now is gone when you leave the page.";
+    });
     const numbers = el("div", note(UNTRAINED));
     const element = el("div", [
       el("div.sx-stage", [
-        el("div", el("div.sx-bar.sx-start", go, again, progress), status, progressText),
+        el("div", el("div.sx-bar.sx-start", go, again, progress), status, progressText, memory),
         ownText.element,
         film.element,
         el("div.sx-curve", [
           picture,
           note(
-            "The loss of the batches that it learns from. Each mark of time is ten times the last.",
+            "While it learns: how much the next character surprises it, which is called the loss. " +
+              "Lower is better. Each mark of time is ten times the one before.",
           ),
         ]),
       ]),
@@ -91,7 +112,10 @@ course.define("race", () => {
       fold("The curve as a table", numbers),
     ]);
     controls.element.addEventListener("input", () => ownText.tell());
+    element.addEventListener("change", () => mayKeep && keep());
     ownText.tell();
+    if (hasAddress) controls.choose(course.scene.asked());
+    course.kept.recall().then((found) => found && !now && bringBack(found));
 
     const say = (words) => {
       status.textContent = words;
@@ -107,6 +131,48 @@ course.define("race", () => {
       picture.replaceChildren(plot.element);
     }
 
+    // ---- what the browser keeps ----
+
+    // Whether it is kept now
+    async function keep() {
+      Object.assign(kept, { text: ownText.read(), chosen: controls.chosen() });
+      try {
+        await course.kept.keep(kept);
+        return true;
+      } catch {
+        return false;
+      }
+    }
+
+    // What an earlier visit left; the address, if it asks for settings, comes first
+    function bringBack(found) {
+      try {
+        const { text, chosen, run } = found;
+        ownText.write(text.slice()); // throws if it is no text
+        kept = { text, chosen, run };
+        if (!hasAddress || !location.hash.includes("=")) controls.choose(kept.chosen);
+        if (kept.run) {
+          now = kept.run;
+          redraw(now.curve, Math.max(200, 1.2 * now.seconds));
+          plot.draw();
+          film.start(now);
+          for (const frame of now.frames) film.add(frame);
+          lastText = now.text;
+          show(now);
+          say(
+            `Trained earlier: it gets the next character right ${inHundred(now.right)} times in 100.`,
+          );
+          if (now.tables) score.count(...now.tables);
+        }
+        const all = kept.run ? "your text, your settings and your model" : "your text and settings";
+        memory.replaceChildren(`This browser kept ${all} from last time. `, forget);
+      } catch {
+        course.kept.forget(); // of another version
+        result.clear();
+      }
+      now = null;
+    }
+
     // ---- what a reader asks for ----
 
     function begin() {
@@ -117,6 +183,8 @@ course.define("race", () => {
       const started = performance.now();
       now = { run: ++runs, training, own, text, choices, started, paused: 0, drawn: 0 };
       Object.assign(found, { last: null, counts: null });
+      if (hasAddress) course.scene.setAddress(controls.chosen());
+      mayKeep = true;
       allow(false);
       send ??= startWork(receive);
       send({
@@ -132,10 +200,7 @@ course.define("race", () => {
       });
       again.hidden = false;
       go.textContent = "Pause";
-      say(
-        `Training on ${own ? "your text" : settings.corpus}. ` +
-          "The first steps are slow: the browser is still translating the program.",
-      );
+      say(`Training on ${own ? "your text" : settings.corpus}. The first steps are slow.`);
     }
 
     function allow(may) {
@@ -209,9 +274,7 @@ course.define("race", () => {
         now.drawn = performance.now();
         plot.draw();
         progress.value = (0.9 * step) / steps;
-        progressText.textContent =
-          `Step ${step} of ${steps}, loss ${format(loss)}, ${format(seconds, 1)} s, ` +
-          (left ? `about ${format(left, 1)} s of training left` : "trained");
+        progressText.textContent = `Step ${step} of ${steps}, ${left ? `about ${format(left, 1)} s left` : "trained"}`;
       }
       if (isBad) stop(badLoss(step, loss, V));
     }
@@ -219,7 +282,8 @@ course.define("race", () => {
     function looked(frame) {
       const { step, right } = frame;
       film.add(frame);
-      if (step % 3 === 0) say(`Step ${step}: it is right about ${inHundred(right)} times in 100.`);
+      if (step % 3 === 0)
+        say(`It gets the next character right about ${inHundred(right)} times in 100.`);
       if (!step) return;
       numbers.replaceChildren(curveTable(plot.points));
       const [seconds, loss] = plot.points.at(-1);
@@ -229,41 +293,53 @@ course.define("race", () => {
     }
 
     function isScoring({ share }) {
-      progressText.textContent = `Trained. It is being asked about text it has not read: ${Math.round(100 * share)} %`;
+      progressText.textContent = `Now it is asked about new text: ${Math.round(100 * share)} %`;
       progress.value = 0.9 + 0.1 * share;
     }
 
-    function finished({ loss, right, weights, description }) {
-      const { run, characters, first, started, own, paused, kind, together, usual, text, choices } =
-        now;
+    async function finished({ loss, right, weights, description }) {
+      const { run, started, paused, kind, together, usual, characters, first, own } = now;
       if (!Number.isFinite(loss)) {
         return stop("The run ended with a loss that is no number. Choose lower rates.");
       }
-      const config = { ...settings.fixed, ...now.config };
-      const given = Array.from(first, (id) => characters[id]).join(""); // before samples
       const all = (performance.now() - started - paused) / 1000;
-      const seconds = plot.points.at(-1)[0];
-      const curve = [...plot.points];
-      const frames = film.frames();
-      const corpus = own ? "a text of my own" : settings.corpus;
+      const [curve, seconds] = [[...plot.points], plot.points.at(-1)[0]];
       film.settle({ loss, right });
-      const untrained = frames[0].right;
-      const reads = config.context_length;
-      const sample = frames.at(-1).text;
-      const ended = { choices, untrained, reads, own, text, right, loss, seconds, sample };
       found.last = { loss, right, seconds, all, kind, together, usual, curve };
       scored = run;
+      // what it writes after, and all that is needed to show it once more
+      const given = Array.from(first, (id) => characters[id]).join("");
+      const { text, choices } = now;
+      const config = { ...settings.fixed, ...now.config };
+      const model = { config, weights, characters, first, given, description };
+      const judged = { loss, right, seconds, all, together, usual };
+      kept.run = { ...model, ...judged, own, text, choices, curve, frames: film.frames() };
       stop(
-        `Trained in ${format(seconds, 1)} s. It names the next character ` +
-          `${inHundred(right)} times in 100 (${format(loss)} nats a character).`,
+        `Trained in ${format(seconds, 1)} s. It gets the next character right ` +
+          `${inHundred(right)} times in 100.`,
       );
       progress.value = 1;
-      score.show(ended);
-      const rivals = [];
-      if (goal && !own)
-        rivals.push(["nanoGPT (stored)", format(goal.seconds, 0), format(goal.loss)]);
+      show(kept.run);
+      memory.replaceChildren(
+        ...((await keep())
+          ? ["This browser keeps your text, your settings and your model. ", forget]
+          : [
+              "This browser keeps nothing here, as in a private window: text and model are gone when " +
+                "you leave. Save for Python, below, makes a file of the model.",
+            ]),
+      );
+    }
+
+    // A run that has ended, now or on an earlier visit
+    function show(run) {
+      const { frames, config, own, all, together, usual, curve, right, seconds, given } = run;
+      const corpus = own ? "a text of my own" : settings.corpus;
+      const [untrained, sample] = [frames[0].right, frames.at(-1).text];
+      score.show({ ...run, untrained, sample, reads: config.context_length });
+      const rivals =
+        goal && !own ? [["nanoGPT (stored)", format(goal.seconds, 0), format(goal.loss)]] : [];
       result.show(
-        { config, weights, characters, loss, seconds, given, description },
+        run,
         rivals,
         "From the press of the button, with samples and the score but without pauses: " +
           `${format(all, 1)} s. ${shared(together, usual)}`,
@@ -274,6 +350,9 @@ course.define("race", () => {
     function counted({ tables, seconds }) {
       score.count(tables, seconds);
       found.counts = tables;
+      if (!kept.run) return; // forgotten meanwhile
+      kept.run.tables = [tables, seconds];
+      keep();
     }
 
     return element;

@@ -82,12 +82,23 @@ def race(corpus: Corpus | None = None) -> LiveFigure:
         "prompt": PROMPT,
         "guess": round(math.log(len(set(corpus.text))), 4),
         "goal": goal if is_shakespeare else None,
+        "ease": _ease() if corpus.name == "playhouse" else None,
         "floor": round(Playhouse().entropy_per_char(), 4) if corpus.name == "playhouse" else None,
         "curves": [_curve(label, stored[name][0]["curve"]) for name, label in LABELS.items()]
         if is_shakespeare
         else [],
     }
     return LiveFigure("race", settings, _still(settings), [describe_corpus(corpus)])
+
+
+def _ease() -> str:
+    """What a score on Playhouse is worth, beside that of the run which opens the course."""
+    end = load_measurements("film")["frames"][-1]
+    return (
+        "Playhouse is an easy text: a program writes it by a few rules, so that much of a line "
+        "follows from the words before. Shakespeare is far harder. There the GPT of the first page "
+        f"is right {100 * end['right']:.0f} times in 100, after {end['step']:,} steps."
+    )
 
 
 def describe_corpus(corpus: Corpus) -> dict[str, Any]:

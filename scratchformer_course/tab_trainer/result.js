@@ -1,34 +1,16 @@
-// What can be done with a trained model: talk to it, look inside, save it for Python, share a
-// picture of the run, and have it again when the page is opened the next time.
+// What can be done with a trained model: see why it writes that, break it, share it; talk to it, look
+// inside, save it for Python.
 
 course.define("result", () => {
-  const { store } = course;
-  const { el, newId, format, button, title, note, table } = course.live;
+  const { el, newId, format, button, note, table, fold } = course.live;
   const { newTalk } = course.talk;
-  const KEPT = "scratchformer-trained"; // where the browser keeps the last trained model
+  const { address, copyButton, hasPictures, shareButton } = course.scene;
   const FILE = "trained-in-a-tab.safetensors";
   const PICTURE = "trained-in-a-tab.png";
   const VIEWS = ["attention", "next", "switches", "lens"];
 
-  // ---- the browser's store, if there is one --------------------------------------------------
-
-  const forget = () => store.keep(KEPT, null);
-  // Whether the model is kept now; it is not where that is forbidden, or the model too large
-  const keep = (description) => store.keep(KEPT, JSON.stringify(description)) || !forget();
-  function kept() {
-    try {
-      const found = store.recallObject(KEPT);
-      course.model.load(found); // throws if it is no model
-      return Number.isFinite(found.loss) ? found : null;
-    } catch {
-      return null;
-    }
-  }
-
-  // ---- using a model -------------------------------------------------------------------------
-
   // A button that opens a look inside the model, and closes it again. prompt() is what it reads first
-  function newLook(describe, prompt, attempt = (action) => action()) {
+  function newLook(describe, prompt, attempt) {
     const views = el("div");
     const toggle = button("Look inside", () => attempt(press));
     function press() {
@@ -48,90 +30,96 @@ course.define("result", () => {
   }
 
   function download(blob, name) {
-    const address = URL.createObjectURL(blob);
-    el("a", { href: address, download: name }).click();
-    setTimeout(() => URL.revokeObjectURL(address), 1000);
+    const href = URL.createObjectURL(blob);
+    el("a", { href, download: name }).click();
+    setTimeout(() => URL.revokeObjectURL(href), 1000);
   }
 
-  // ---- on the page ---------------------------------------------------------------------------
+  const card = (name, text, ...rest) => el(name, ...rest, el("b", text[0]), el("span", text[1]));
 
-  function newResult() {
+  // `why` is the address of the chapter that the first card opens, breakIt() what the second does
+  function newResult(why, breakIt) {
     const element = el("div");
-    const say = (words) => element.append(note(words));
-    // What may fail, such as a weight too large for float16, is said below the table
+    // What may fail, such as a weight too large for float16, is said at the end
     function attempt(action) {
       try {
         action();
       } catch (error) {
-        say(`That did not work: ${error.message}.`);
+        element.append(note(`That did not work: ${error.message}.`));
       }
     }
 
-    // Talk to it, look inside, save it, share its `picture`; then what it scored beside `rivals`.
-    // `description` is null if float16 cannot hold its weights
-    function show(
-      { config, weights, characters, loss, seconds, given, description },
-      rivals,
-      how,
-      draw,
-    ) {
-      const image = el("div.sx-picture");
+    // The picture of the run, and the ways to hand it on
+    function newShare(draw) {
+      const panel = el("div.sx-picture");
+      let blob = null; // a promise, asked for once: a share has to follow its press at once
+      function show() {
+        const canvas = draw();
+        blob = new Promise((then) => canvas.toBlob(then));
+        const picture = async () => new File([await blob], PICTURE, { type: "image/png" });
+        const shared = async () => {
+          const files = [await picture()];
+          const url = address() || undefined;
+          return navigator.canShare?.({ files, url })
+            ? { files, url }
+            : { text: document.title, url };
+        };
+        const link = address() && copyButton("Copy the address", address);
+        panel.replaceChildren(
+          el("div.sx-bar.sx-use", [
+            hasPictures() ? copyButton("Copy image", address, () => blob) : null,
+            button("Save image", () => blob.then((data) => download(data, PICTURE))),
+            link || null,
+            shareButton(shared),
+          ]),
+          canvas,
+          link ? note("The address holds your settings, and not your text or your model.") : "",
+        );
+      }
+      return { panel, show };
+    }
+
+    // A run, then what it scored beside `rivals`. Its description is null if float16 cannot hold its
+    // weights
+    function show(run, rivals, how, draw) {
+      const { config, weights, characters, loss, seconds, given, description } = run;
       const model = [config, weights, characters];
       const talk = description && newTalk(description, given);
       const describe = () => course.export.describe(...model);
       const look = newLook(describe, () => talk?.line() || given, attempt);
       const bytes = () => course.export.safetensors(...model);
       const save = () => download(new Blob([bytes()], { type: "application/octet-stream" }), FILE);
-      const share = () => {
-        const canvas = draw();
-        image.replaceChildren(canvas);
-        canvas.toBlob((blob) => download(blob, PICTURE));
-      };
-      const rows = [["this tab", format(seconds, 1), format(loss)], ...rivals];
+      const share = newShare(draw);
+      const cards = [
+        ["Why did it write that?", "Chapter 01 begins at the beginning: how text becomes numbers."],
+        ["Break it", "Take an idea away, or train too fast, and see what it is worth."],
+        ["Share", "A picture of your run, to copy, send or save."],
+      ];
       element.replaceChildren(
+        el("div.sx-next-steps", [
+          why ? card("a", cards[0], { href: why }) : null,
+          card("button", cards[1], { type: "button", onclick: breakIt }),
+          card("button", cards[2], { type: "button", onclick: () => attempt(share.show) }),
+        ]),
+        share.panel,
         talk?.element ?? "",
-        el("div.sx-bar.sx-use", [
-          look.toggle,
-          button("Save for Python", save),
-          button("Picture of this run", () => attempt(share)),
-        ]),
-        image,
+        el("div.sx-bar.sx-use", look.toggle, button("Save for Python", save)),
         look.views,
-        title("The run in numbers"),
-        table(["", "training, s", "nats"], rows),
-        note(how),
-        note(
-          "The file opens in Python with this course’s package: " +
-            "from scratchformer_course.page_model.speedrun import SpeedrunGPT, then " +
-            `SpeedrunGPT.from_pretrained("${FILE}").`,
-        ),
-      );
-      if (!description) forget();
-      else if (!keep({ ...description, loss, given })) {
-        say("This browser does not keep this model: save the file to have it again.");
-      }
-    }
-
-    function showKept(old) {
-      const talk = newTalk(old, old.given ?? old.tokenizer.characters.at(-1));
-      const look = newLook(() => old, talk.line);
-      element.append(
-        note(`This browser keeps the model that you trained last: loss ${format(old.loss)}.`),
-        talk.element,
-        el("div.sx-bar", [
-          look.toggle,
-          button("Forget it", () => {
-            forget();
-            clear();
-          }),
+        fold("The run in numbers", [
+          table(
+            ["", "training, s", "loss"],
+            [["your GPT", format(seconds, 1), format(loss)], ...rivals],
+          ),
+          note(how),
+          note(
+            "The file opens in Python with this course’s package: " +
+              "from scratchformer_course.page_model.speedrun import SpeedrunGPT, then " +
+              `SpeedrunGPT.from_pretrained("${FILE}").`,
+          ),
         ]),
-        look.views,
       );
     }
     const clear = () => element.replaceChildren();
-
-    const old = kept();
-    if (old) showKept(old);
     return { element, show, clear };
   }
 

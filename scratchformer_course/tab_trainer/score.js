@@ -2,21 +2,21 @@
 // counts and beside the run before.
 
 course.define("score", () => {
-  const { el, format, title, note, table, bar } = course.live;
+  const { el, format, title, note, table, bar, fold } = course.live;
   const { inHundred } = course.film;
   const REPEATED = 0.75; // a text in which a table of counts is right more often repeats itself
   const OPENING = 90; // characters of a sample that stand beside those of the other run
 
   // The model among the tables of counts, from the worst to the best
   function ladder({ right, loss, reads }, tables) {
-    const rows = tables.map((one, n) => ({ name: `counts, ${n} back`, ...one }));
-    rows.push({ name: `your GPT, ${reads} back`, right, nats: loss, isOwn: true });
+    const rows = tables.map((one, n) => ({ name: `count: ${n ? `${n} before` : "none"}`, ...one }));
+    rows.push({ name: `your GPT: ${reads} before`, right, nats: loss, isOwn: true });
     rows.sort((a, b) => a.right - b.right);
     const cells = rows.map(({ name, right, nats }) => {
       return [name, inHundred(right), bar(right), format(nats, 2)];
     });
     const look = { class: "sx-bars sx-ladder" };
-    const element = table(["", "right in 100", "", "nats"], cells, look);
+    const element = table(["looks at", "right in 100", "", "loss"], cells, look);
     const own = element.tBodies[0].rows[rows.findIndex((one) => one.isOwn)];
     own.classList.add("sx-own-row");
     return element;
@@ -27,15 +27,16 @@ course.define("score", () => {
     const best = Math.max(...tables.map((one) => one.right));
     if (own && best > REPEATED) {
       return (
-        "The text repeats itself: whoever has counted which character follows which few is right " +
+        "The text repeats itself: a table that counts which character follows which few is right " +
         `${inHundred(best)} times in 100. So this score says more about memory than about learning.`
       );
     }
     const passed = tables.filter((one) => inHundred(right) > inHundred(one.right)).length;
-    if (passed === tables.length) return "It is right more often than all tables of counts.";
+    const isAll = passed === tables.length;
     return (
-      `It is right more often than ${passed} of the ${tables.length} tables of counts; the best of ` +
-      `them is right ${inHundred(best)} times in 100, and only longer training passes that.`
+      "Without any learning, a table that counts which character follows which few is right up to " +
+      `${inHundred(best)} times in 100. Your GPT beats ${isAll ? "all" : passed} of ` +
+      `${tables.length} such tables${isAll ? "." : "; with longer training it beats more."}`
     );
   }
 
@@ -46,7 +47,7 @@ course.define("score", () => {
     const rows = [
       ...differing.map(([name, value]) => [name, value, before[name]]),
       ["right in 100", inHundred(one.right), inHundred(other.right)],
-      ["nats a character", format(one.loss), format(other.loss)],
+      ["loss", format(one.loss), format(other.loss)],
       ["seconds of training", format(one.seconds, 1), format(other.seconds, 1)],
       ["it writes", ...[one, other].map(({ sample }) => el("code", sample.slice(0, OPENING)))],
     ];
@@ -62,22 +63,24 @@ course.define("score", () => {
     ]);
   }
 
-  // show(run) for a run that has ended, count(tables, seconds) when its counts are there
-  function newScore() {
+  // show(run) for a run that has ended, count(tables, seconds) when its counts are there; `ease` says
+  // what the page's own text is worth
+  function newScore(ease) {
     const element = el("div", { hidden: "" });
     const counts = el("div");
     let last = null;
 
     function show(run) {
       element.hidden = false;
-      counts.replaceChildren(note("The tables of counts are being counted."));
+      counts.replaceChildren();
       element.replaceChildren(
         el("p.sx-verdict", [
-          "It names the next character ",
+          "It gets the next character right ",
           el("strong", `${inHundred(run.right)} times in 100`),
-          ` in ${run.own ? "the last tenth of your text" : "the last tenth of the text"}, which it ` +
-            `has never read. Untrained, it named ${inHundred(run.untrained)}.`,
+          ` in a part of ${run.own ? "your" : "the"} text that it has never read. ` +
+            `Before training it was ${inHundred(run.untrained)}.`,
         ]),
+        ease && !run.own ? el("p", ease) : "",
         counts,
         ...(last ? [comparison(run, last)] : []),
       );
@@ -87,12 +90,16 @@ course.define("score", () => {
     function count(tables, seconds) {
       counts.replaceChildren(
         el("p", verdict(last, tables)),
-        ladder(last, tables),
-        note(
-          `A table that looks 3 back holds how often each character ` +
-            "followed each three in the text that the GPT learned from. The tables were counted here " +
-            `in ${seconds < 0.1 ? "less than 0.1" : format(seconds, 1)} s, and are asked about the same tenth. Nats measure how much the characters surprise it: fewer are better.`,
-        ),
+        fold("Your GPT among the tables of counts", [
+          ladder(last, tables),
+          note(
+            "A table that looks at the 3 characters before holds how often each character " +
+              "followed each three in the text that the GPT learned from. The tables were counted " +
+              `here in ${seconds < 0.1 ? "less than 0.1" : format(seconds, 1)} s, and are asked about ` +
+              "the same last tenth of the text. The loss, in nats, says how much its characters " +
+              "surprise each of them: less is better.",
+          ),
+        ]),
       );
     }
     return { element, show, count };

@@ -1,7 +1,7 @@
 // Talk to a trained model: type a line, and it goes on from it.
 
 course.define("talk", () => {
-  const { el, label, title, scrolling } = course.live;
+  const { el, label, title } = course.live;
   const { inFrames, changesInWords } = course.explorer;
   const LONGEST = 200; // characters of an answer
   const TEMPERATURE = 0.8;
@@ -12,11 +12,11 @@ course.define("talk", () => {
     const tokenizer = course.tokenizer.load(description.tokenizer);
     const field = el("input", { type: "text", maxlength: 300, autocomplete: "off" });
     field.value = opening.replaceAll(/\s+/g, " ").trim();
-    const said = scrolling("sx-text", "What you said, and how it went on");
-    said.hidden = true;
+    const scene = course.scene.newScene("What you said, and how it went on");
+    scene.show(["", "Its answer comes here."]);
+    const said = []; // [line, how it went on] of each turn
     const status = el("p.sx-status", { role: "status" });
     let interrupt = () => {};
-    let turns = 0;
 
     function answer(event) {
       event.preventDefault();
@@ -27,30 +27,28 @@ course.define("talk", () => {
         return;
       }
       status.textContent = changesInWords(changes);
-      const own = el("mark", text);
-      const rest = document.createTextNode("");
-      if (turns) said.append("\n\n");
-      said.hidden = false;
-      said.append(own, rest);
-      const rules = { seed: turns++, temperature: TEMPERATURE };
+      if (said.length) said.at(-1)[1] += "\n\n";
+      const turn = [text, ""];
+      said.push(turn);
+      const rules = { seed: said.length - 1, temperature: TEMPERATURE };
       const start = tokenizer.encode(text).slice(-model.config.context_length);
       const writer = course.model.generate(model, start, rules);
       const written = [];
       const show = () => {
-        rest.data = tokenizer.decode(written);
-        said.scrollTop = said.scrollHeight;
+        turn[1] = tokenizer.decode(written);
+        scene.show(...said);
       };
       const step = () => written.push(writer.next().value);
       interrupt = inFrames(LONGEST, step, show, () => {
-        said.dataset.turns = String(turns); // for whoever waits
+        scene.element.dataset.turns = String(said.length); // for whoever waits
       });
     }
 
     const form = el("form.sx-prompt.sx-talk", { onsubmit: answer }, [
       label("Type a line, and it goes on", field),
-      el("div.sx-row", field, el("button", { type: "submit" }, "Go on")),
+      el("div.sx-row", field, el("button.sx-go", { type: "submit" }, "Go on")),
     ]);
-    const element = el("div", title("Talk to your model"), form, status, said);
+    const element = el("div", title("Talk to your model"), form, status, scene.element);
     return { element, line: () => field.value };
   }
 

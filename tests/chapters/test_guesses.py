@@ -149,8 +149,6 @@ CHOICES = r"""
     ^ +1 .* (1\.[2-9]|2\.\d) times\n[\s\S]*^ +64 .* (0\.\d|1\.0) times$
 20/shuffled-table inf-59: about 130 passes
     ^shuffled +1[23]\d +160
-21/base-writes respond: right and wrong sums
-    85= -> '02\+83'\n85= -> '69\+26'
 21/random-weights three: about 0.01
     ^random weights +0\.0[0-5]
 21/hole hole: right and wrong, all rewarded
@@ -161,14 +159,8 @@ CHOICES = r"""
     ^rhyme word .* 1\.00$
 22/erased bars: more than 0.9
     ^line break +0\.9
-22/lever doses: the difference of means
-    ^difference of means +\S+ +\S+ +0\.[5-9].*\nprobe's direction +\S+ +\S+ +0\.[0-4]
-22/one-block songs-07: only with smear
-    ^one block: (1\.[89]|[2-9]).*\none block, smear: (0|1\.[01])
-22/path songs-22: the keys only
-    of q: [01]\..*\n.*of k: [2-9]\..*\n.*of v: [01]\.
-22/always-six songs-25: worse than chance
-    ^loops of 5: loss ([4-9]|\d\d)\.
+22/after-24 real-after: Paris
+    ^ +24 +Paris +Rome$
 """
 
 

@@ -18,7 +18,7 @@ from scratchformer.tokenizers import ByteBPE
 from scratchformer_course.page_model import explore
 from scratchformer_course.page_model.speedrun import SpeedrunConfig, SpeedrunGPT
 from tests.page_model.test_page_model import patched
-from tests.site.browsing import LIVE, PHONE, number, opened, rows
+from tests.site.browsing import LIVE, PHONE, number, open_folds, opened, rows
 from tests.site.browsing import weights as shades
 from tests.site.figures import PROMPT, fill, press, shipped
 
@@ -82,6 +82,7 @@ def test_next_tokens_switches_and_lens_on_screen_are_the_models(page):
     logits = logits_of(ids, hook)
 
     tab(page, "Next token")
+    open_folds(page, ".live-figure")
 
     def likeliest(p, n):
         """The n likeliest tokens, with their chances in percent, beside those on screen."""
@@ -98,7 +99,8 @@ def test_next_tokens_switches_and_lens_on_screen_are_the_models(page):
     generates.click()
     generates.wait_for(timeout=60_000)
     greedy = generate(MODEL, torch.tensor([ids]), 120, temperature=0.0)[0, len(ids) :].tolist()
-    assert page.locator(".sx-next .sx-text mark").text_content() == TOK.decode(greedy)
+    assert page.locator(".sx-scene").text_content() == PROMPT + TOK.decode(greedy)
+    assert page.locator(".sx-scene b").first.text_content() == "ROMEO:"
 
     tab(page, "Logit lens")
     lines = page.locator(".sx-lens-grid tbody tr")

@@ -94,6 +94,13 @@ def test_page_is_described_for_search_engines_and_shared_links(page_name, site, 
         assert not reports
 
 
+def test_chapters_are_shared_with_pictures_of_their_own(site):
+    folder = site / "_images" / "social_previews"
+    names = [path.stem for path in (site / "notebooks").glob("[0-9]*.html")]
+    pictures = [(folder / f"notebooks_{name}.png").read_bytes() for name in names]
+    assert len(set(pictures)) == len(names) > 20 and max(map(len, pictures)) < 40_000
+
+
 def test_a_chapter_that_names_its_moment_is_read_to_its_end(chapter, site):
     notebook = nbformat.read(ROOT / f"{chapter}.ipynb", as_version=4)
     if not notebook.metadata.get("moment"):

@@ -17,15 +17,19 @@ from book._ext import race_ext
 from lab import gradients, tab
 from lab.firefox import PROGRAM, Firefox
 from scratchformer.cli import read_config
+from scratchformer.data import Playhouse
 from scratchformer.data.corpora import Corpus
+from scratchformer_course.measurements import load_measurements
 from scratchformer_course.page_model.speedrun import SpeedrunGPT
+from scratchformer_course.tab_trainer import race
 from scratchformer_course.tab_trainer.race import CONFIG, FIXED, TRAINING
 from tests.node import COURSE
-from tests.site.browsing import opened, reload, rows
-from tests.site.figures import press, small, trained
+from tests.site.browsing import open_folds, opened, rows
+from tests.site.figures import fill, press, small, trained
 
 FIGURE = "race"
 TRAIN = "Train a GPT in this tab"
+ASKED = {"Steps": "20", "Width": "6", "Blocks": "4", "Seed": "0"}
 OWN = "Teach it your text"
 
 
@@ -51,7 +55,10 @@ def test_a_run_is_told_filmed_ranked_and_kept_and_its_model_talks_and_opens_in_p
     losses = [loss for _, loss in run["curve"]]
     assert len(losses) == 30 and max(losses[-1], run["loss"]) < losses[0] - 1
     assert f"{100 * run['right']:.0f} times in 100" in status(page).inner_text()
-    assert f"{run['loss']:.3f}" in page.get_by_role("row", name="this tab").inner_text()
+    page.wait_for_function("course.race.counts !== null")
+    open_folds(page, ".live-figure")
+    numbers = page.locator("tr", has_text="your GPT").last
+    assert f"{run['loss']:.3f}" in numbers.inner_text()
 
     # keys step through the film, from the last sample to the noise
     steps, box = page.locator(".sx-strip button"), page.get_by_label("What the model writes")
@@ -64,7 +71,6 @@ def test_a_run_is_told_filmed_ranked_and_kept_and_its_model_talks_and_opens_in_p
     assert steps.first.get_attribute("aria-pressed") == "true"
 
     # its score stands among those of tables of counts
-    page.wait_for_function("course.race.counts !== null")
     counts = page.evaluate("course.race.counts")
     ladder = rows(page, ".sx-ladder")[1:]
     scores = {f"{score:.2f}" for score in (run["loss"], *(one["nats"] for one in counts))}
@@ -75,18 +81,19 @@ def test_a_run_is_told_filmed_ranked_and_kept_and_its_model_talks_and_opens_in_p
     page.locator("[data-turns='1']").wait_for()
     assert len(page.get_by_label("What you said, and").inner_text()) > 150
 
+    page.get_by_role("button", name="Share A picture").click()
     paths = {}
-    for button in ("Picture of this run", "Save for Python"):
+    for button in ("Save image", "Save for Python"):
         with page.expect_download() as download:
             press(page, button)
         paths[button] = tmp_path / download.value.suggested_filename
         download.value.save_as(paths[button])
-    picture = imread(paths["Picture of this run"])
+    picture = imread(paths["Save image"])
     assert picture.shape[:2] == (630, 1200) and picture.std() > 0.1
     model, ids = SpeedrunGPT.from_pretrained(paths["Save for Python"]), list(range(4))
     shown = page.evaluate(
-        """(ids) => Array.from(course.model.forward(course.model.load(
-             JSON.parse(localStorage.getItem("scratchformer-trained"))), ids).logits)""",
+        """async ids => Array.from(course.model.forward(course.model.load(
+             (await course.kept.recall()).run.description), ids).logits)""",
         ids,
     )
     with torch.no_grad():
@@ -94,19 +101,24 @@ def test_a_run_is_told_filmed_ranked_and_kept_and_its_model_talks_and_opens_in_p
     difference = (torch.tensor(shown).view_as(expected) - expected).abs().max()
     assert difference < 0.02, "the page's copy is rounded to float16"
 
-    # it is kept until it is forgotten, and what is no model is passed over
-    reload(page)
-    kept = page.get_by_text("the model that you trained last")
-    assert f"loss {run['loss']:.3f}" in kept.inner_text()
+    # it is kept until it is forgotten, and what is no run is passed over
+    page.reload()
+    page.get_by_role("button", name="Forget it").wait_for()
+    assert page.get_by_label("What the model writes").inner_text() == seen[0]
+    assert f"{100 * run['right']:.0f} times in 100" in status(page).inner_text()
+    assert page.get_by_label("Steps").input_value() == "30"
     press(page, "Look inside")
     page.get_by_role("tab", name="Logit lens").wait_for()
+    assert page.get_by_role("button", name="Close", exact=True).count() == 1
     press(page, "Forget it")
-    for stored in (None, '{"weights": 1}', "["):
+    page.get_by_text("Forgotten").wait_for()
+    for stored in (None, {"run": {"weights": 1}}, "["):
         if stored:
-            page.evaluate("it => localStorage.setItem('scratchformer-trained', it)", stored)
-        reload(page)
+            page.evaluate("it => course.kept.keep(it)", stored)
+        page.reload()
         page.get_by_role("button", name=TRAIN).wait_for()
-        assert kept.count() == 0
+        page.wait_for_function("course.kept.recall().then(found => !found)")
+        assert page.locator(".sx-next-steps").count() == 0
 
 
 def test_runs_with_other_ideas_and_texts_stand_beside_those_before(page, tmp_path):
@@ -117,7 +129,7 @@ def test_runs_with_other_ideas_and_texts_stand_beside_those_before(page, tmp_pat
     second = train(page, steps=24)
     table = {row[0]: row[1:] for row in rows(page, ".sx-two-runs")}
     assert table["Steps"] == ["24", "20"] and table["Smear"] == ["off", "on"]
-    assert table["nats a character"] == [f"{run['loss']:.3f}" for run in (second, first)]
+    assert table["loss"] == [f"{run['loss']:.3f}" for run in (second, first)]
     assert "Width" not in table and "Text" not in table
     assert "your run before" in legend.inner_text() and "nanoGPT" in legend.inner_text()
 
@@ -125,6 +137,8 @@ def test_runs_with_other_ideas_and_texts_stand_beside_those_before(page, tmp_pat
     assert "10" in written.inner_text() and field.get_attribute("aria-invalid") == "true"
     press(page, TRAIN)
     status(page).filter(has_text="10 ").wait_for()
+    field.fill("Still too short.")
+    assert status(page).inner_text() == "", "it was of the text before"
     path = tmp_path / "mine.txt"
     path.write_text("Zwölf Boxkämpfer, oh 🙂\n" * 300, encoding="utf-8")
     page.get_by_label("A file with your text").set_input_files(path)
@@ -134,6 +148,52 @@ def test_runs_with_other_ideas_and_texts_stand_beside_those_before(page, tmp_pat
     assert run["curve"][0][1] == pytest.approx(math.log(characters), abs=1e-3) and run["loss"] < 2
     assert "your run before" not in legend.inner_text()
     assert "nanoGPT" not in page.locator(".live-figure").inner_text(), "it has no rival"
+
+
+def test_a_browser_that_keeps_nothing_trains_and_says_so(browser, saved):
+    script = "Object.defineProperty(window, 'indexedDB', {get() { throw new Error('blocked'); }})"
+    with opened(browser, saved(FIGURE), script=script) as page:
+        train(page)
+        page.get_by_text("This browser keeps nothing here").wait_for()
+        assert page.get_by_role("button", name="Forget it").count() == 0
+
+
+def test_the_address_sets_what_it_may_and_nothing_slides_while_the_tab_trains(browser, site):
+    address = (site / "book" / "train_in_this_tab.html").as_uri()
+    asked = "#steps=20&width=abc&layers=99&seed=-5&muon=0&other=<b>"
+    with opened(browser, address + asked, faults=[]) as page:
+        page.locator(".live-figure[data-live=yes]").wait_for()
+        open_folds(page, ".live-figure")
+        read = {name: page.get_by_label(name, exact=True).input_value() for name in ASKED}
+        assert read == ASKED
+        assert not page.get_by_label("Muon for").is_checked()
+        fill(page, Blocks=1, Width=5, Context=4)
+        page.locator("details").evaluate_all("all => all.forEach(e => { e.open = false; })")
+        tops = page.evaluate_handle("""() => {
+          const tops = new Set();
+          (function look() {
+            tops.add(document.querySelector('.live-figure .sx-scene').offsetTop);
+            requestAnimationFrame(look);
+          })();
+          return tops;
+        }""")
+        press(page, TRAIN)
+        trained(page)
+        page.get_by_role("button", name="Forget it").wait_for()
+        assert page.url.endswith("#width=5&context=4&steps=20&muon=0")
+        assert tops.evaluate("tops => tops.size") == 1
+        first = page.locator(".sx-next-steps a")
+        first.click()
+        page.wait_for_url("**/notebooks/01_bpe.html")
+
+
+def test_a_score_on_playhouse_is_set_beside_the_one_on_shakespeare():
+    text = Playhouse().text(4000)
+    right = load_measurements("film")["frames"][-1]["right"]
+    assert (
+        f"{100 * right:.0f} times" in race(Corpus("playhouse", text, "embedded")).settings["ease"]
+    )
+    assert race(Corpus("tinyshakespeare", text, "directory")).settings["ease"] is None
 
 
 def test_a_run_waits_goes_on_and_stops(page):

@@ -177,7 +177,7 @@ def page(browser, site):
     """The welcome page, from disk. Who leaves it stops what it still loads."""
     address = (site / "book" / "welcome.html").as_uri()
     with opened(browser, address, width=DESK, faults=[]) as page:
-        page.locator(".sx-bars tbody tr").first.wait_for()
+        page.locator(".sx-scene").wait_for()
         yield page
 
 
@@ -191,7 +191,9 @@ def test_the_two_ways_in_and_the_film_are_seen_at_once(page):
 
 
 def test_the_bars_are_pytorchs_and_what_was_changed_is_said(page):
+    page.locator("summary", has_text="How did it choose?").click()
     letters = page.locator(".sx-reading span")
+    letters.first.wait_for()
     count = letters.count()
     page.get_by_role("button", name="Step").click(click_count=2)
     assert letters.count() == count + 2
@@ -206,6 +208,40 @@ def test_the_bars_are_pytorchs_and_what_was_changed_is_said(page):
     for row, i, p in zip(rows(page, "table.sx-bars")[1:4], best, values.tolist(), strict=True):
         assert row[0] == tokenizer.decode([int(i)]).replace(" ", "␣").replace("\n", "⏎")
         assert number(row[1]) == pytest.approx(100 * p, abs=0.06)
+
+
+def scene(page):
+    page.get_by_role("button", name="Generate").wait_for(timeout=60_000)
+    return page.locator(".sx-scene").text_content()
+
+
+def test_who_follows_the_address_of_a_scene_sees_it_and_nothing_slides_while_it_is_written(
+    page, browser, site
+):
+    box = page.locator(".course-first")
+    before = box.bounding_box()["height"]
+    fill(page, Prompt="JULIET:\nO R&omeo")
+    page.get_by_role("button", name="Generate").click()
+    heights = page.evaluate("""() => new Promise(then => {
+      const heights = new Set(), box = document.querySelector('.course-first');
+      (function look() {
+        heights.add(box.offsetHeight);
+        if (document.querySelector('.sx-go').textContent === 'Generate') then([...heights]);
+        else requestAnimationFrame(look);
+      })();
+    })""")
+    assert len(heights) == 1 and heights[0] == pytest.approx(before, abs=1)
+    written = scene(page)
+    assert written.startswith("JULIET:\nO R&omeo") and len(written) > 100
+    with opened(browser, page.url, width=DESK, faults=[]) as other:
+        other.locator(".sx-scene", has_text=written[-20:]).wait_for(timeout=60_000)
+        assert scene(other) == written
+        assert other.evaluate("scrollY") > 300, "it is seen"
+    long = f"{page.url.split('#')[0]}#prompt={'x' * 9000}&temperature=hot"
+    with opened(browser, long, width=DESK, faults=[]) as other:
+        other.locator(".sx-scene").wait_for()
+        assert len(other.get_by_label("Prompt").input_value()) == 300
+        assert other.get_by_label("Temperature").input_value() == "1"
 
 
 # ---- readers' ticks -----------------------------------------------------------------------------

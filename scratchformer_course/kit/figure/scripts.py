@@ -11,7 +11,10 @@ from typing import Any
 LOADER, SCRIPT = "kit/figure/loader.js", "kit/figure/live_figure.js"
 STYLE = "kit/figure/live_figure.css"
 MODEL, TOKENIZER = "page_model/model.js", "page_model/tokenizer.js"
-EXPLORER = ("page_model/explorer.css", MODEL, TOKENIZER, "page_model/explorer.js")
+EXPLORER = (
+    "page_model/explorer.css",
+    *(MODEL, TOKENIZER, "page_model/scene.js", "page_model/explorer.js"),
+)
 
 
 def _in(chapter: str) -> tuple[str, ...]:
@@ -29,7 +32,7 @@ TRAINER = (
     *("matrix", "trainer", "text", "counts", "session", "export"),
     # what the page runs
     *("workers", "owntext", "controls", "plot", "film", "score", "talk", "picture"),
-    *("result", "race"),
+    *("kept", "result", "race"),
 )
 # by the name that the script registers; the first in a row is loaded first
 FILES = {

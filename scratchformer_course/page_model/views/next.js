@@ -1,9 +1,10 @@
 // The next token: its probabilities under the rules of sampling, and text, one draw at a time.
 
 course.define("view_next", () => {
-  const { el, percent, slider, button, note, scrolling, table, bar, seedField, ranked } =
+  const { el, percent, slider, button, note, scrolling, table, bar, seedField, ranked, fold } =
     course.live;
   const { inFrames } = course.explorer;
+  const { newScene, copyButton, shareButton, address } = course.scene;
   const { newCache, forward, probabilities, generator, pick } = course.model;
   const [BARS, FEW] = [12, 8]; // likeliest tokens that are shown, and in a simple view
   const AT_ONCE = 120; // tokens that `generate` writes
@@ -23,7 +24,7 @@ course.define("view_next", () => {
     return mean;
   }
 
-  function build({ model, tokenizer, label, settings }) {
+  function build({ model, tokenizer, label, settings, asked, name }) {
     const { vocab_size: V, context_length, n_heads } = model.config;
     const isSimple = settings.simple === true;
     let state;
@@ -41,17 +42,40 @@ course.define("view_next", () => {
       top_k: slider("Top-k", { min: 1, max: V, value: V, show: orAll(V) }, drawBars),
       top_p: slider("Top-p", { min: 0.05, max: 1, step: 0.05, value: 1, show: orAll(1) }, drawBars),
     };
-    const seed = seedField(settings.seed, restart);
-    const run = button("Generate", () => (interrupt ? stop() : start()));
-    const text = scrolling(isSimple ? "sx-tokens sx-reading" : "sx-text", "Text");
+    const seed = seedField(asked.seed ?? settings.seed, restart);
+    for (const [key, rule] of Object.entries(rules)) {
+      if (Number.isFinite(Number(asked[key]))) rule.set(Number(asked[key]));
+    }
+    const run = button("Generate", () => (interrupt ? stop() : start()), { class: "sx-go" });
+    const scene = newScene("What it writes");
+    // where one view is all of the figure, and not a simple one, the choice is what it is about
+    const isAbout = settings.views.length === 1 && !isSimple;
+    scene.element.classList.toggle("sx-low", isAbout);
+    const reads = scrolling("sx-tokens sx-reading", "What it reads");
     const drawn = el("p.sx-status", { role: "status" });
     const list = el("div");
     const ways = [Object.values(rules).map((rule) => rule.element), seed.element];
+    const how = fold("How did it choose?", [
+      isAbout
+        ? null
+        : note(
+            "A bar over each part of the text: how much the model looks at it to choose the next one.",
+          ),
+      isAbout ? null : reads,
+      drawn,
+      el("div.sx-columns", [
+        el("div.sx-main", [
+          note("The likeliest next ones, and the chance of each. Press one to write it yourself."),
+          list,
+          note("What has a hollow bar is ruled out by the sliders, and never drawn."),
+        ]),
+        el("div.sx-side", ways),
+      ]),
+    ]);
+    how.addEventListener("toggle", () => logits && draw());
+    how.open = isAbout;
+    const said = () => [scene.plain(), address()].filter(Boolean).join("\n\n");
     const element = el("div", [
-      text,
-      isSimple
-        ? note("A bar over each character: how much the model makes of it when it names the next.")
-        : null,
       el("div.sx-bar.sx-write", [
         run,
         button("Step", () => {
@@ -60,18 +84,11 @@ course.define("view_next", () => {
           draw();
         }),
         button("Start again", () => restart()),
-        drawn,
+        copyButton("Copy this scene", said),
+        shareButton(() => ({ text: scene.plain(), url: address() || undefined })),
       ]),
-      el("div.sx-columns", [
-        el("div.sx-main", [
-          note("The likeliest next tokens"),
-          list,
-          note("Full bars may be drawn, hollow ones may not. Choose a token to write it yourself."),
-        ]),
-        isSimple
-          ? el("details.sx-side", el("summary", "How it draws"), ways)
-          : el("div.sx-side", ways),
-      ]),
+      scene.element,
+      how,
     ]);
 
     const settingsNow = () => ({
@@ -95,7 +112,7 @@ course.define("view_next", () => {
       stop();
       [written, cache, random] = [[], newCache(model), generator(seed.get())];
       predict();
-      drawn.textContent = "No token is drawn yet.";
+      drawn.textContent = "Nothing is drawn yet.";
       draw();
     }
 
@@ -110,10 +127,15 @@ course.define("view_next", () => {
       const u = random();
       const p = probabilities(logits, settingsNow());
       const id = pick(p, u);
-      write(id, `Drew ${u.toFixed(3)}: “${label(id)}”, which had ${percent(p[id])}.`);
+      write(
+        id,
+        `The random number ${u.toFixed(3)} fell on “${label(id)}”, which had a chance of ${percent(p[id])}.`,
+      );
     }
 
     function start() {
+      const set = Object.entries(rules).map(([key, rule]) => [key, rule.get()]);
+      name({ seed: seed.get(), ...Object.fromEntries(set) });
       drawn.setAttribute("aria-live", "off"); // a reader aloud would have to say each token
       run.textContent = "Stop";
       interrupt = inFrames(AT_ONCE, drawToken, draw, stop);
@@ -127,6 +149,7 @@ course.define("view_next", () => {
     }
 
     function drawBars() {
+      if (!logits) return; // the address sets the rules before anything is read
       const full = probabilities(logits, { temperature: rules.temperature.get() });
       const kept = probabilities(logits, settingsNow());
       const shown = ranked(full).slice(0, isSimple ? FEW : BARS);
@@ -134,13 +157,17 @@ course.define("view_next", () => {
       const rows = shown.map((id, place) => {
         const choose = () => {
           stop();
-          write(id, `You chose “${label(id)}”, which had ${percent(full[id])}.`);
+          write(id, `You chose “${label(id)}”, which had a chance of ${percent(full[id])}.`);
           draw();
         };
         const names = { "aria-label": `Write ${label(id)}`, "data-place": place };
         return [button(label(id), choose, names), percent(kept[id]), bar(kept[id] || full[id])];
       });
-      list.replaceChildren(table(["token", "probability", ""], rows, { class: "sx-bars" }));
+      list.replaceChildren(
+        table(isSimple ? ["next", "chance", ""] : ["token", "probability", ""], rows, {
+          class: "sx-bars",
+        }),
+      );
       list.querySelectorAll("tbody tr").forEach((row, place) => {
         row.classList.toggle("sx-dropped", !kept[shown[place]]);
       });
@@ -148,18 +175,19 @@ course.define("view_next", () => {
     }
 
     function draw() {
-      if (isSimple) drawReading();
-      else text.replaceChildren(state.text, el("mark", tokenizer.decode(written)));
-      text.scrollTop = text.scrollHeight;
+      scene.show([state.text, tokenizer.decode(written)]);
+      if (!how.open) return;
+      if (!isAbout) drawReading();
+      reads.scrollTop = reads.scrollHeight;
       drawBars();
     }
 
-    // A bar over each token: how much of it the model reads. The tallest is full.
+    // A bar over each part of the text: how much of it the model reads. The tallest is full.
     function drawReading() {
       const ids = [...state.ids, ...written];
       const most = Math.max(...weights);
       const unread = ids.length - weights.length;
-      text.replaceChildren(
+      reads.replaceChildren(
         ...ids.map((id, t) => {
           const w = t < unread ? 0 : weights[t - unread] / most;
           const kind = t < state.ids.length ? null : "sx-new";
@@ -168,9 +196,13 @@ course.define("view_next", () => {
       );
     }
 
+    // Who comes by an address with a prompt sees at once what its maker saw
+    let isAsked = asked.prompt !== undefined;
     function update(newState) {
       state = newState;
       restart();
+      if (isAsked) start();
+      isAsked = false;
     }
     return { element, update };
   }

@@ -1,0 +1,224 @@
+"""Where a real model keeps a capital; by which heads it copies -> measurements/real_capitals.json.
+
+Usage: python -m lab.real_capitals [--quick | --write]
+
+Block 24 and its head 5 were found with France and Italy. CAPITALS has other countries, in FRAMES
+that end where the capital is due; each text receives what the model found in the same text about
+the next country. Counted is in how many texts the new capital becomes likelier than the old one.
+
+swapped   head of the block -> in how many texts, by that head's 64 numbers at the last place
+moved     block -> [by the whole vector at the country, by that at the last place], first frame
+read      block -> in how many of the first frame's texts the vector at the country lies nearest to
+          the same country's in the second frame
+says      heads of all blocks that make the model say Rome of France
+silenced  all heads, FIVE, others of their blocks -> [loss, share right] on the second half of
+          random tokens that are read twice
+"""
+
+import argparse
+import random
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from lab import runs
+from lab.inside import changed
+from scratchformer.models import Llama
+from scratchformer.models.heads import silenced
+from scratchformer.tokenizers import ByteBPE
+from scratchformer_course.measurements import FOLDER
+
+FILE = FOLDER / "real_capitals.json"
+MODEL, BLOCK, HEAD = "smollm2-135m-instruct", 24, 5
+CAPITALS = {
+    "Spain": "Madrid",
+    "Canada": "Ottawa",
+    "Russia": "Moscow",
+    "Kenya": "Nairobi",
+    "Norway": "Oslo",
+    "Cuba": "Havana",
+    "Poland": "Warsaw",
+    "Austria": "Vienna",
+    "Iraq": "Baghdad",
+    "Ireland": "Dublin",
+    "Portugal": "Lisbon",
+    "China": "Beijing",
+    "Egypt": "Cairo",
+}
+FRAMES = (
+    "The capital of {} is",
+    "Everybody knows that the capital city of {} is called",
+    "Q: What is the capital of {}?\nA: The capital is",
+    "I have never been to {}, but I know that its capital is",
+)
+FIVE = [(19, 7), (18, 4), (18, 5), (19, 8), (18, 6)]
+DRAWS = 5
+SETTINGS: dict[str, Any] = {
+    "model": MODEL,
+    "head": [BLOCK, HEAD],
+    "capitals": CAPITALS,
+    "frames": FRAMES,
+    "five": FIVE,
+    "draws": DRAWS,
+}
+
+
+class Capitals:
+    """The model, and what it makes of a text."""
+
+    def __init__(self) -> None:
+        self.model, self.tok = Llama.pretrained(MODEL).eval(), ByteBPE.pretrained(MODEL)
+
+    def ids(self, text: str) -> Tensor:
+        return torch.tensor([self.tok.encode(text)])
+
+    def first(self, word: str) -> int:
+        return self.tok.encode(" " + word)[0]
+
+    @torch.no_grad()
+    def found(self, ids: Tensor, block: int) -> Tensor:
+        """(1, T, H*D): what the heads of a block find, side by side."""
+        kept: list[Tensor] = []
+        own = self.model.layers[block - 1].get_submodule("self_attn.o_proj")
+        hook = own.register_forward_pre_hook(lambda module, inputs: kept.append(inputs[0]))
+        self.model(ids)
+        hook.remove()
+        return kept[0]
+
+    @torch.no_grad()
+    def with_head(self, ids: Tensor, block: int, head: int, other: Tensor) -> Tensor:
+        """The logits if this head's numbers at the last place come from another text."""
+        D = self.model.config.D
+        columns = slice(D * (head - 1), D * head)
+
+        def put(module: Any, inputs: tuple[Tensor]) -> tuple[Tensor]:
+            x = inputs[0].clone()
+            x[:, -1, columns] = other[:, -1, columns]
+            return (x,)
+
+        own = self.model.layers[block - 1].get_submodule("self_attn.o_proj")
+        hook = own.register_forward_pre_hook(put)
+        logits = self.model(ids)[0, -1]
+        hook.remove()
+        return logits
+
+    @torch.no_grad()
+    def stream(self, ids: Tensor, block: int) -> Tensor:
+        """(1, T, C) after a block."""
+        kept: list[Tensor] = []
+        hook = self.model.layers[block - 1].register_forward_hook(lambda m, x, y: kept.append(y))
+        self.model(ids)
+        hook.remove()
+        return kept[0]
+
+    @torch.no_grad()
+    def with_vector(self, ids: Tensor, block: int, place: int, other: Tensor) -> Tensor:
+        """The logits if one vector after a block comes from another text."""
+
+        def put(x: Tensor) -> Tensor:
+            x = x.clone()
+            x[:, place] = other[:, place]
+            return x
+
+        with changed(self.model.layers[block - 1], put):
+            return self.model(ids)[0, -1]
+
+    def pairs(self, frame: str) -> list[tuple[Tensor, Tensor, int, int]]:
+        """(ids, the next country's ids, the old capital's token, the new one's)."""
+        names = list(CAPITALS)
+        texts, capitals = (
+            [self.ids(frame.format(name)) for name in names],
+            [self.first(CAPITALS[name]) for name in names],
+        )
+        following = zip(texts[1:] + texts[:1], capitals[1:] + capitals[:1], strict=True)
+        return [
+            (ids, other, old, new)
+            for ids, old, (other, new) in zip(texts, capitals, following, strict=True)
+        ]
+
+
+def swapped(own: Capitals, frames: Sequence[str], heads: Sequence[int]) -> dict[str, int]:
+    counts = dict.fromkeys(map(str, heads), 0)
+    for ids, other, old, new in (pair for frame in frames for pair in own.pairs(frame)):
+        theirs = own.found(other, BLOCK)
+        for head in heads:
+            logits = own.with_head(ids, BLOCK, head, theirs)
+            counts[str(head)] += int(logits[new] > logits[old])
+    return counts
+
+
+def moved(own: Capitals, block: int) -> list[int]:
+    counts = [0, 0]
+    for ids, other, old, new in own.pairs(FRAMES[0]):
+        theirs = own.stream(other, block)
+        for i, place in enumerate((-2, -1)):
+            logits = own.with_vector(ids, block, place, theirs)
+            counts[i] += int(logits[new] > logits[old])
+    return counts
+
+
+def read(own: Capitals, block: int) -> int:
+    """In how many texts of the first frame the country is told from its vector."""
+    rows = []
+    for frame in FRAMES[:2]:
+        place = len(own.tok.encode(frame.partition("{}")[0].rstrip()))
+        found = [own.stream(own.ids(frame.format(c)), block)[0, place] for c in CAPITALS]
+        x = torch.stack(found)
+        rows.append(F.normalize(x - x.mean(dim=0), dim=1))
+    nearest = (rows[0] @ rows[1].T).argmax(dim=1)
+    return int((nearest == torch.arange(len(CAPITALS))).sum())
+
+
+def says_rome(own: Capitals, blocks: Sequence[int]) -> list[str]:
+    france, italy = (own.ids(FRAMES[0].format(c)) for c in ("France", "Italy"))
+    found = []
+    for block in blocks:
+        theirs = own.found(italy, block)
+        for head in range(1, own.model.config.n_heads + 1):
+            if own.with_head(france, block, head, theirs).argmax() == own.first("Rome"):
+                found.append(f"{block}.{head}")
+    return found
+
+
+@torch.no_grad()
+def copying(own: Capitals, draws: int) -> dict[str, Any]:
+    half = torch.randint(1000, 40_000, (4, 50), generator=torch.Generator().manual_seed(1))
+    ids = torch.cat([half, half], dim=1)
+
+    def measured(heads: Sequence[tuple[int, int]]) -> list[float]:
+        with silenced(own.model, heads):
+            logits = own.model(ids[:, :-1])[:, 50:]
+        right = (logits.argmax(dim=-1) == ids[:, 51:]).float().mean().item()
+        return [round(x, 3) for x in (F.cross_entropy(logits.mT, ids[:, 51:]).item(), right)]
+
+    rest = [(b, h) for b in (18, 19) for h in range(1, 10) if (b, h) not in FIVE]
+    others = [random.Random(seed).sample(rest, len(FIVE)) for seed in range(draws)]
+    return {"all": measured([]), "five": measured(FIVE), "others": [measured(x) for x in others]}
+
+
+def measure(options: argparse.Namespace) -> dict[str, Any]:
+    own, quick = Capitals(), options.quick
+    blocks = [BLOCK - 1, BLOCK] + ([] if quick else [own.model.config.n_layers])
+    found: dict[str, Any] = {
+        "swapped": swapped(own, FRAMES[:1] if quick else FRAMES, [HEAD] if quick else range(1, 10))
+    }
+    print(found, flush=True)
+    found["moved"] = {str(block): moved(own, block) for block in blocks}
+    found["read"] = {str(block): read(own, block) for block in blocks}
+    every = range(1, own.model.config.n_layers + 1)
+    found["says"] = says_rome(own, [BLOCK] if quick else every)
+    found["silenced"] = copying(own, 1 if quick else DRAWS)
+    print(found, flush=True)
+    return found
+
+
+def main(arguments: list[str] | None = None) -> dict:
+    torch.set_num_threads(1)
+    return runs.carry_out(__doc__, FILE, measure, arguments, SETTINGS)
+
+
+if __name__ == "__main__":
+    main()
