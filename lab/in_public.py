@@ -18,7 +18,7 @@ import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -175,13 +175,16 @@ def not_built(why: str) -> dict[str, str]:
     return {"test": "not built", "found": "not built", "measured": " ".join(why.split())[:160]}
 
 
-def apart(kind: str, name: str) -> list[dict[str, str]]:
-    """The rows of a class, found in a process of its own, which ends after SECONDS."""
+def apart(kind: str, name: str, by: Callable | None = None) -> list[dict[str, str]]:
+    """The rows of a class, found in a process of its own, which ends after SECONDS.
+
+    They are found by `examine`, or `by` another function of the same arguments.
+    """
     import resource  # which not every system has, and the build of the site can do without
 
     def work() -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
-        yours.send(examine(kind, name))
+        yours.send((by or examine)(kind, name))
 
     fork = multiprocessing.get_context("fork")
     mine, yours = fork.Pipe(duplex=False)

@@ -47,7 +47,7 @@ QUESTIONS: dict[str, list[Invariant]] = {
         inv.padding_changes_nothing,
         inv.evaluation_repeats_itself,
     ],
-    "Is a step that of one large batch?": [
+    "Do micro-batches equal one large batch?": [
         inv.micro_batches_make_one_batch,
         inv.a_step_forgets_the_one_before,
         inv.the_rate_counts_updates,

@@ -1,20 +1,19 @@
-"""Chapter 23's drawings: five questions, sums of rows, positions, merged heads, and prices."""
+"""Chapter 23's drawings: five questions, sums of rows, and positions."""
 
-from collections.abc import Mapping, Sequence
-from math import copysign, log10
+from collections.abc import Sequence
 
 from scratchformer_course.kit.canvas import Drawing
 
 ASKED = (
     ("text", "token", "Is the text what\nyou think it is?"),
     ("model", "query", "May a later\ntoken matter?"),
-    ("training", "stream", "Is a step that of\none large batch?"),
+    ("training", "stream", "Do micro-batches\nequal one batch?"),
     ("use", "key", "Does a cache or\npadding matter?"),
 )
 
 
 def five_questions():
-    """Where a fault can stand, from text to use, and the question that finds it there."""
+    """Where a fault can be, from text to use, and the question that finds it there."""
     d = Drawing(476, 226)
     for i, (place, colour, question) in enumerate(ASKED):
         x = 4 + 120 * i
@@ -28,7 +27,7 @@ def five_questions():
     d.box(66, 164, 340, 44, "Does it equal a second implementation?", "value", size=14)
     questions = "; ".join(f"{place}: {said.replace(chr(10), ' ')}" for place, _, said in ASKED)
     return d.show(
-        "Four boxes in a row: text, model, training, use. Below each stands a question. "
+        "Four boxes in a row: text, model, training, use. Below each is its question. "
         f"{questions} A bracket below all four asks: Does it equal a second implementation?"
     )
 
@@ -74,84 +73,6 @@ def positions_under_a_cache(rows: Sequence[tuple[str, Sequence[int]]], tokens: S
             d.box(166 + 78 * t, y, 50, 32, place, "key" if wrong else "position", dashed=wrong)
         said.append(f"{name}: {', '.join(map(str, places))}")
     return d.show(
-        f"Tokens {', '.join(tokens)} are read one at a time, with a cache. Below each stands its "
+        f"Tokens {', '.join(tokens)} are read one at a time, with a cache. Below each is its "
         f"position. {'; '.join(said)}. Wrong positions have a dashed frame."
     )
-
-
-def merged_heads(heads: int, T: int, ways: Sequence[tuple[str, Sequence[Sequence[int]]]]):
-    """What stands in each position's row, where heads are merged in several ways.
-
-    A row holds numbers h * T + t, for the head h at the position t.
-    """
-    d = Drawing(476, 76 + 36 * T)
-    said = []
-
-    def name(i: int) -> str:
-        return f"{'ABCD'[i // T]}{i % T}"
-
-    def cell(x, y, i, row=None):
-        later = row is not None and i % T > row
-        colour = "key" if later else ("query", "value")[i // T % 2]
-        d.box(x, y, 42, 28, name(i), colour, dashed=later, bold=later)
-
-    d.text(64, 14, "heads A and B", bold=True)
-    for h in range(heads):
-        for t in range(T):
-            cell(20 + 46 * h, 32 + 36 * t, h * T + t)
-    for w, (way, rows) in enumerate(ways):
-        x = 202 + 152 * w
-        d.text(x + 44, 14, way, bold=True)
-        later = []
-        for t, row in enumerate(rows):
-            d.text(x - 12, 46 + 36 * t, t, "muted", size=13)
-            for k, i in enumerate(row):
-                cell(x + 46 * k, 32 + 36 * t, i, t)
-                if i % T > t:
-                    later.append(f"{name(i)} at position {t}")
-        read = "; ".join(" ".join(map(name, row)) for row in rows)
-        said.append(f"{way}, by position: {read}. Later ones: {', '.join(later) or 'none'}")
-    d.text(238, 48 + 36 * T, "a letter for the head, a number for the position", "muted", size=13)
-    return d.show(f"Outputs of {heads} heads at {T} positions, merged. {'. '.join(said)}.")
-
-
-def costs(rows: Sequence[Mapping]):
-    """For each fault what its program reports and what it costs, a dot for each of its seeds.
-
-    A row has `title`, `reported` and `right`, differences from the healthy twin in nats. They are
-    drawn on a scale that is even up to 0.1 and logarithmic beyond.
-    """
-    d = Drawing(476, 96 + 26 * len(rows), size=13)
-    bottom = 44 + 26 * len(rows)
-
-    def at(nats: float) -> float:
-        return 304 + 62 * _bent(nats)
-
-    for tick in (-1, -0.1, 0, 0.1, 1, 10):
-        d.line([(at(tick), 30), (at(tick), bottom)], "muted", width=1.6 if tick == 0 else 0.5)
-        d.text(at(tick), bottom + 13, f"{tick:g}".replace("-", "−"), "muted")
-    d.circle(14, 13, 4.5, "query", fill=0)
-    d.text(26, 13, "reported", anchor="start")
-    d.circle(104, 13, 4.5, "key", fill=0.8)
-    d.text(116, 13, "what it costs", anchor="start")
-    said = []
-    for i, row in enumerate(rows):
-        y = 44 + 26 * i
-        d.text(2, y, row["title"], anchor="start")
-        for nats in row["reported"]:
-            d.circle(at(nats), y - 4, 4, "query", fill=0)
-        for nats in row["right"]:
-            d.circle(at(nats), y + 4, 4, "key", fill=0.8)
-        means = [sum(row[key]) / len(row[key]) for key in ("reported", "right")]
-        said.append(f"{row['title']} {means[0]:+.2f} and {means[1]:+.2f}")
-    d.text(472, bottom + 34, "nats a token more than the healthy twin", anchor="end")
-    return d.show(
-        "A row for each fault, with open dots for what its program reports and filled ones for "
-        f"what it costs, in nats above the healthy twin. Means: {'; '.join(said)}."
-    )
-
-
-def _bent(nats: float) -> float:
-    """Even between -0.1 and 0.1, logarithmic beyond: 0.1 lies at 0.5, 1 at 1.5, 10 at 2.5."""
-    size = abs(nats)
-    return copysign(5 * size if size <= 0.1 else 1.5 + log10(size), nats)

@@ -1,20 +1,16 @@
 """The exercises of chapter 23, silent bugs."""
 
-import math
 from functools import cache
 
 import torch
-from torch.nn.utils import clip_grad_norm_
 
 from scratchformer.diagnosis import diagnose
-from scratchformer.training import token_loss
 from scratchformer_course.ch23_silent_bugs import invariants as inv
 from scratchformer_course.ch23_silent_bugs.model import Parts, SmallGPT
 from scratchformer_course.ch23_silent_bugs.patients import PATIENTS
 from scratchformer_course.ch23_silent_bugs.program import Program
-from scratchformer_course.kit.checks.cases import drawn
 from scratchformer_course.kit.checks.engine import exercise, mistake, refused
-from scratchformer_course.kit.checks.question import number, which
+from scratchformer_course.kit.checks.question import which
 from scratchformer_course.kit.checks.verdict import expect
 
 
@@ -95,8 +91,9 @@ def _some_hide_it():
 def by_beginnings(model, ids):
     logits = model(ids)
     for t in range(1, ids.shape[1]):
-        part = model(ids[:, :t])
-        if (part - logits[:, :t]).abs().max() > 1e-4:
+        off = model(ids[:, :t])
+        off = off - logits[:, :t]
+        if off.abs().max() > 1e-4:
             return False
     return True
 
@@ -117,10 +114,11 @@ def _by_other_tokens(times=lambda T: range(1, T), more=0, near=1e-4):
 
 
 def likeliest_only(model, ids):
-    tokens = model(ids).argmax(dim=-1)
+    tokens = model(ids).argmax(-1)
     for t in range(1, ids.shape[1]):
-        part = model(ids[:, :t]).argmax(dim=-1)
-        if not torch.equal(part, tokens[:, :t]):
+        part = model(ids[:, :t])
+        part = part.argmax(-1)
+        if (part != tokens[:, :t]).any():
             return False
     return True
 
@@ -193,28 +191,38 @@ def _some_forget_the_first():
 
 
 def largest_of_each(model, ids):
-    logits, cache, off = model(ids), model.new_cache(), 0.0
+    logits, off = model(ids), []
+    cache = model.new_cache()
     for t in range(ids.shape[1]):
-        part = model(ids[:, [t]], cache)[:, 0] - logits[:, t]
-        off = max(off, part.abs().max().item())
-    return off
+        part = model(ids[:, [t]], cache)
+        part = part[:, 0] - logits[:, t]
+        off.append(part.abs().max())
+    return max(off).item()
 
 
 def in_one_call(model, ids):
     cache = model.new_cache()
-    part = model(ids, cache) - model(ids)
+    part = model(ids, cache)
+    part = part - model(ids)
     return part.abs().max().item()
 
 
 def fresh_caches(model, ids):
-    rows = [model(x, model.new_cache()) for x in ids.split(1, dim=1)]
-    return (torch.cat(rows, dim=1) - model(ids)).abs().max().item()
+    rows = []
+    for x in ids.split(1, dim=1):
+        cache = model.new_cache()
+        rows.append(model(x, cache))
+    off = torch.cat(rows, dim=1) - model(ids)
+    return off.abs().max().item()
 
 
 def all_tokens_so_far(model, ids):
-    cache = model.new_cache()
-    rows = [model(ids[:, : t + 1], cache)[:, -1] for t in range(ids.shape[1])]
-    return (torch.stack(rows, dim=1) - model(ids)).abs().max().item()
+    cache, rows = model.new_cache(), []
+    for t in range(1, ids.shape[1] + 1):
+        part = model(ids[:, :t], cache)
+        rows.append(part[:, -1:])
+    off = torch.cat(rows, dim=1) - model(ids)
+    return off.abs().max().item()
 
 
 def _difference(of=lambda difference: difference.abs().max()):
@@ -274,221 +282,7 @@ cache_difference = exercise(
     ],
 )
 
-# --- 23.3: accumulation --------------------------------------------------------------------------
-
-
-def repaired_by_one_sum(model, optimizer, batches, nats):
-    found = [nats(model, x, y) for x, y in batches]
-    loss = sum(loss for loss, _ in found) / sum(n for _, n in found)
-    loss.backward()
-    clip_grad_norm_(model.parameters(), 1.0)
-    optimizer.step()
-    optimizer.zero_grad()
-    return loss.item()
-
-
-def _loop(zeroes=True, divide_by="all", clips_inside=False, means=False):
-    """The repaired loop, or one with a fault."""
-
-    def answer(model, optimizer, batches, nats):
-        if zeroes:
-            optimizer.zero_grad()
-        targets = int(sum((y != -100).sum() for _, y in batches))
-        total = 0.0
-        for x, y in batches:
-            loss, n = nats(model, x, y)
-            own = int(n) * len(batches)
-            parts = {"all": targets, "own": own, "only own": n, "nothing": 1}
-            (loss / parts[divide_by]).backward()
-            total += loss.item() / (own if means else targets)
-            if clips_inside:
-                clip_grad_norm_(model.parameters(), 1.0)
-        clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        return total
-
-    return answer
-
-
-repaired = _loop()
-FAULTS = {
-    "The gradient of the step before is still there: zero it once a step": _loop(zeroes=False),
-    "A short micro-batch counts for more: divide all sums by all targets": _loop(divide_by="own"),
-    "Means of micro-batches are added: divide all sums by all targets": _loop(divide_by="only own"),
-    "The sums of nats are not divided by the number of targets": _loop(divide_by="nothing"),
-    "Clip once, before the step: in the loop the gradient still grows": _loop(clips_inside=True),
-}
-MEANS = "The weights are right, but this is a mean of means: return all nats over all targets"
-
-
-def _steps(function, scale):
-    """What two steps return, and the weights after them; a large scale is clipped."""
-    model, rows = inv.small(Program()), []
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
-    x, y = inv.uneven()
-
-    def nats(model, x, y):
-        loss, n = token_loss(model(x), y)
-        return scale * loss, n
-
-    for batches in (((x[1:3], y[1:3]), (x[3:], y[3:])), ((x[:1], y[:1]), (x[1:], y[1:]))):
-        rows.append(function(model, optimizer, list(batches), nats))
-    weights = torch.cat([p.detach().flatten() for p in model.parameters()])
-    return rows, weights
-
-
-def _near(a, b):
-    return torch.allclose(a, b, rtol=1e-3, atol=1e-5)
-
-
-def judge_update(call):
-    for scale in (0.01, 30.0):
-        rows, weights = _steps(lambda *args: call(*args).like(1.0), scale)
-        expect(all(map(math.isfinite, rows)), f"`{call}` returned nan: what is divided by 0?")
-        right_rows, right = _steps(repaired, scale)
-        for words, wrong in FAULTS.items():
-            is_it = not _near(weights, right) and _near(weights, _steps(wrong, scale)[1])
-            expect(not is_it, f"{words}.")
-        why = "After two steps the weights are not those of one large batch: is a fault left?"
-        expect(_near(weights, right), why)
-        means, _ = _steps(_loop(means=True), scale)
-        for got, wanted, mean in zip(rows, right_rows, means, strict=True):
-            why = f"It returns {got:.4g}, but the mean loss of a target is {wanted:.4g}."
-            if math.isclose(got, mean, rel_tol=1e-3):
-                why = f"{MEANS}."
-            expect(math.isclose(got, wanted, rel_tol=1e-3), why)
-    return "`update` is repaired: two micro-batches take the step of one large batch, twice."
-
-
-def pulled_by_three(function):
-    """Where a weight goes that begins at 0, if one target pulls with 0 and three with 0.6."""
-    w = torch.nn.Parameter(torch.zeros(1))
-    model = torch.nn.ParameterList([w])
-    batches = [(0.0, torch.tensor([[0]])), (6.0, torch.tensor([[0, 0, 0]]))]
-    optimizer = torch.optim.SGD([w], lr=1.0)
-
-    def nats(model, x, y):
-        return -0.1 * (x * w).sum() * y.numel(), torch.tensor(y.numel())
-
-    function(model, optimizer, batches, nats)
-    return w.item()
-
-
-update = exercise(
-    "23.3",
-    "update(model, optimizer, batches, nats) -> the mean loss of a target; one step on several "
-    "micro-batches (x, y) as on one large batch; nats(model, x, y) gives a sum of nats and n",
-    judge=judge_update,
-    right=[repaired, repaired_by_one_sum],
-    hints=[
-        "A micro-batch of 4 targets and one of 12 have one large batch of 16. What part of the "
-        "gradient comes from the first?",
-        "Zero the gradients before the loop, divide each sum by the targets of all micro-batches, "
-        "and move the clipping ...",
-    ],
-    question=number(
-        "A weight begins at 0 and the rate is 1. Two micro-batches have 1 and 3 targets, and the "
-        "slope of the nats of a target is 0 in the first and -0.6 in the second. Where is the "
-        "weight after one step?",
-        pulled_by_three,
-        digits=2,
-    ),
-    mistakes=[
-        refused("does not zero gradients", "is still there", _loop(zeroes=False)),
-        refused("takes a mean of means", "counts for more", _loop(divide_by="own")),
-        refused("adds means", "Means of micro-batches are added", _loop(divide_by="only own")),
-        refused("forgets to divide", "are not divided", _loop(divide_by="nothing")),
-        refused("clips inside of the loop", "still grows", _loop(clips_inside=True)),
-        refused("returns a mean of means", MEANS, _loop(means=True)),
-    ],
-)
-
-# --- 23.4: overlap -------------------------------------------------------------------------------
-
-
-def _windows(ids, n):
-    return [tuple(ids[i : i + n]) for i in range(len(ids) - n + 1)]
-
-
-def by_set(training, validation, n):
-    known, found = set(_windows(training, n)), _windows(validation, n)
-    return sum(window in known for window in found) / len(found)
-
-
-def by_text(training, validation, n):
-    text = f",{','.join(map(str, training))},"
-    found = [",".join(map(str, validation[i : i + n])) for i in range(len(validation) - n + 1)]
-    return sum(f",{window}," in text for window in found) / len(found)
-
-
-def _texts(draw):
-    """Two texts of few ids, some of two digits, or equal in their last eight bits; the first may
-    be shorter than a window.
-    """
-    few = draw.choice([[1, 2, 11, 12, 112], [1, 257, 2, 258]])[: draw.randint(2, 5)]
-    n = draw.randint(1, 4)
-    training = draw.choices(few, k=draw.randint(0, 12))
-    return training, draw.choices(few, k=draw.randint(n, n + 9)), n
-
-
-shared = exercise(
-    "23.4",
-    "shared(training, validation, n) -> the share of the windows of n tokens in validation that "
-    "stand in training, too; both are lists of ids, and windows begin at every place",
-    cases=(
-        ([1, 2, 3, 4, 5], [9, 3, 4, 5, 8], 2),
-        ([1, 2, 3, 4, 5, 6], [2, 3, 4, 5, 6, 7], 3),
-        ([3, 1, 2, 1, 2], [2, 1, 1, 2, 1, 2], 2),
-        ([1, 2, 3], [4, 5, 6], 2),
-        ([7, 8, 9, 1, 2], [1, 2, 7, 8, 9], 3),
-        ([5, 5, 5, 1], [5, 5, 5, 5, 5], 2),
-        ([4, 2, 4, 2], [2, 4, 9, 2, 4], 1),
-        ([1, 2, 3, 4, 12, 3], [2, 3, 4, 1, 2, 3], 2),
-        ([3, 1, 2, 9], [1, 3, 1, 9], 2),
-        ([1, 23, 4], [12, 3, 4], 2),
-    ),
-    more=drawn(20, _texts),
-    praise="`shared` is right: it finds a window wherever it stands.",
-    right=[by_set, by_text],
-    hints=[
-        "How many windows of 2 tokens do 5 tokens have?",
-        "Put `tuple(training[i : i + n])`, for each i, into a set. Then count the windows of "
-        "`validation` that are in it, and divide by ...",
-    ],
-    question=number(
-        "Training is 1, 2, 3, 1, 2 and validation is 9, 1, 2, 3, 9. Which share of the windows of "
-        "2 tokens is in both?",
-        lambda f: f([1, 2, 3, 1, 2], [9, 1, 2, 3, 9], 2),
-        digits=2,
-    ),
-    mistakes=[
-        mistake(
-            "compares single tokens",
-            "This compares tokens one by one, and nearly all of them are in both: compare windows "
-            "of n",
-            lambda training, validation, n: by_set(training, validation, 1),
-        ),
-        mistake(
-            "counts",
-            "This is a number of windows: divide by how many the validation text has",
-            lambda training, validation, n: round(
-                by_set(training, validation, n) * (len(validation) - n + 1)
-            ),
-        ),
-        mistake(
-            "takes the share of training",
-            "This is the share of the training text's windows: take that of the validation text's",
-            lambda training, validation, n: by_set(validation, training, n),
-        ),
-        mistake(
-            "leaves the last window out",
-            "The last window is missing: T tokens have T - n + 1 windows",
-            lambda training, validation, n: by_set(training, validation[:-1], n),
-        ),
-    ],
-)
-
-# --- 23.5: a bug that is not found ---------------------------------------------------------------
+# --- 23.3: a bug that is not found ---------------------------------------------------------------
 
 
 def _heads():
@@ -524,15 +318,32 @@ def judge_hidden(call):
 
 
 def heads_turned_over(x):
-    return x.flip(1).transpose(1, 2).flatten(2)
+    x = x.flip(1).transpose(1, 2)
+    return x.flatten(2)
 
 
 def by_channel(x):
-    return x.permute(0, 2, 3, 1).flatten(2)
+    x = x.permute(0, 2, 3, 1)
+    return x.flatten(2)
+
+
+def reshaped_only(x):
+    B, H, T, D = x.shape
+    return x.reshape(B, T, H * D)
+
+
+def rows_exchanged(x):
+    x = x.flip(0).transpose(1, 2)
+    return x.flatten(2)
+
+
+def gradient_cut_off(x):
+    x = -x.transpose(1, 2).flatten(2)
+    return x.detach()
 
 
 my_merge = exercise(
-    "23.5",
+    "23.3",
     "my_merge(x: (B, H, T, D)) -> (B, T, H · D); it replaces the merging of heads, changes a "
     "model's logits, and no test of `diagnose` finds it",
     judge=judge_hidden,
@@ -554,17 +365,17 @@ my_merge = exercise(
         refused(
             "leaves the transpose out",
             "The test of causality says",
-            lambda x: x.reshape(x.shape[0], x.shape[2], -1),
+            reshaped_only,
         ),
         refused(
             "exchanges the rows of a batch",
             "The test of rows says",
-            lambda x: x.flip(0).transpose(1, 2).flatten(2),
+            rows_exchanged,
         ),
         refused(
             "cuts the gradient off",
             "The test of gradients says",
-            lambda x: -x.transpose(1, 2).flatten(2).detach(),
+            gradient_cut_off,
         ),
     ],
 )

@@ -51,7 +51,7 @@ course.define("ch23_silent_bugs", () => {
         words(format(tick, 1), 38, y(tick) + 5, "end"),
       ]),
       curves.map((curve, i) => line(path(curve.map((loss, k) => [x(k), y(loss)])), i)),
-      words(`${steps} steps`, W - 14, 26, "end"),
+      words(`training loss, ${steps} steps`, W - 14, 26, "end"),
       names.map((name, i) => [
         line(`M${44 + 118 * i} ${H - 13}h26`, i),
         words(name, 76 + 118 * i, H - 8, "start"),
@@ -140,14 +140,15 @@ course.define("ch23_silent_bugs", () => {
       const asks = questions.map((question, i) =>
         el("li", [
           item(question, `ask${i}`, asked, i),
-          el("p.sx-bug-found", asked.has(i) ? answered(patient.asked[i]) : ""),
+          el("p.sx-bug-found", asked.has(i) ? answered(patient.asked[i]) : "not asked yet"),
         ]),
       );
       const choices = patient.choices.map(([name, why], i) =>
         el("li", item(name, `choose${i}`, chosen, i, why ? `No. ${why}` : `Yes. ${patient.says}`)),
       );
       const told = scrolling("sx-scroll", "Verdict");
-      told.append(el("p", { role: "status" }, mine.verdict), ...(isFound ? repair(patient) : []));
+      const verdict = mine.verdict || "What speaks for or against your diagnosis appears here.";
+      told.append(el("p", { role: "status" }, verdict), ...(isFound ? repair(patient) : []));
       host.replaceChildren(
         el("p", patient.symptom),
         el("div.sx-columns", [

@@ -12,13 +12,13 @@ from scratchformer_course.kit.figure.still import table
 
 # Pairs in their order, whether the broken one is curve A, and where the reader meets it again
 PAIRS = {
-    "heads_mixed": (False, "in the clinic"),
-    "missing_root": (True, "in section 5"),
+    "mask_after_softmax": (True, "as the first patient"),
+    "missing_root": (True, "as the fourth patient"),
     "gradients_not_zeroed": (False, "in the clinic"),
-    "positions_forgotten": (True, "in section 2"),
-    "mask_after_softmax": (True, "in section 1"),
+    "positions_forgotten": (True, "as the second patient"),
+    "heads_mixed": (False, "in the clinic"),
     "padding_attended": (False, "in the clinic"),
-    "workers_alike": (True, "in section 4"),
+    "workers_alike": (True, "as the third patient"),
     "repeat_for_interleave": (False, "in the clinic"),
 }
 

@@ -161,16 +161,6 @@ CHOICES = r"""
     ^line break +0\.9
 22/after-24 real-after: Paris
     ^ +24 +Paris +Rome$
-23/first-diagnosis sums: the mask comes after the softmax
-    ^patient +above the diagonal 0\.00, rows sum to 0\.[0-8]
-23/third-diagnosis rates: the rate has reached 0
-    ^125 steps done: twin 0\.00[1-9].*patient 0\.0000
-23/fourth-diagnosis batch: rows of the batch are equal
-    ^patient: [1-7] different rows of 8
-23/shared-text shared-used: about nine tenths
-    ^patient +0\.(8[7-9]|9[0-3])
-23/sixth-diagnosis second: √D is missing
-    ^patient .*variance of scores 1[4-7]\.
 """
 
 

@@ -1,0 +1,125 @@
+"""What chapter 23's eight lines say of the causal classes of transformers -> eight_lines.json.
+
+Usage: python -m lab.eight_lines [--write] [--releases FOLDER] [--only KIND ...]
+
+The classes are built as in `lab.in_public`, small and with the random weights that they begin
+with, and `future_changes_nothing` reads one batch with each. FOLDER holds other releases. Of a
+class that the lines stop at, `off` is how far a later token moves an earlier logit.
+"""
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from lab import in_public, runs
+from lab.in_public_why import DESIGN
+from scratchformer_course.ch23_silent_bugs.exercises import by_beginnings
+from scratchformer_course.measurements import FOLDER
+
+FILE = FOLDER / "eight_lines.json"
+ROWS, TOKENS = 2, 16
+SETTINGS = {"rows": ROWS, "tokens": TOKENS, "largest": in_public.LARGEST}
+
+
+def examine(kind: str, name: str) -> list[dict[str, Any]]:
+    """One row: the verdict of the eight lines, or why there is no small model of this class."""
+    import transformers
+
+    try:
+        of_kind = getattr(transformers, name)
+        config = in_public.small_config(of_kind.config_class or transformers.CONFIG_MAPPING[kind])
+        with torch.device("meta"):
+            if sum(p.numel() for p in of_kind(config).parameters()) > in_public.LARGEST:
+                return [{"verdict": "not built", "why": "too large"}]
+        torch.manual_seed(0)
+        inner = of_kind(config).eval()
+        generator = torch.Generator().manual_seed(0)
+        ids = torch.randint(3, in_public.VOCABULARY, (ROWS, TOKENS), generator=generator)
+
+        def model(ids: torch.Tensor) -> torch.Tensor:
+            return inner(input_ids=ids, use_cache=False).logits
+
+        with torch.no_grad():
+            fine, whole = by_beginnings(model, ids), model(ids)
+            off = max(
+                (model(ids[:, :t]) - whole[:, :t]).abs().max().item() for t in range(1, TOKENS)
+            )
+            other = [torch.cat((ids[:, :t], ids[:, t:].flip(0)), dim=1) for t in range(1, TOKENS)]
+            moved = max(
+                (model(o) - whole)[:, :t].abs().max().item() for t, o in enumerate(other, start=1)
+            )
+    except Exception as error:
+        why = " ".join(f"{type(error).__name__}: {error}".split())[:160]
+        return [{"verdict": "not built", "why": why}]
+    off, moved = (float(f"{x:.1g}") for x in (off, moved))
+    return [{"verdict": "fine" if fine else "sees the future", "off": off, "moved": moved}]
+
+
+def sweep(only: Iterable[str] = ()) -> dict[str, Any]:
+    """Kinds that pass, and the rows of all others, in the release that is installed."""
+    import transformers
+
+    warnings.filterwarnings("ignore")
+    _ = transformers.GenerationMixin, transformers.LlamaForCausalLM
+    transformers.logging.set_verbosity(50)
+    torch.set_num_threads(1)
+    rows = []
+    for kind, name in in_public.classes().items():
+        if not only or kind in only:
+            rows += in_public.apart(kind, name, examine)
+            print(transformers.__version__, rows[-1], file=sys.stderr, flush=True)
+    fine = [row["kind"] for row in rows if row.get("verdict") == "fine"]
+    return {"fine": fine, "rows": [row for row in rows if row.get("verdict") != "fine"]}
+
+
+def elsewhere(folder: Path, only: Iterable[str]) -> dict[str, Any]:
+    """The same with the release in a folder, by another interpreter."""
+    places = os.pathsep.join([str(folder), str(runs.ROOT)])
+    command = [sys.executable, "-m", "lab.eight_lines", "--print", "--only", *only]
+    environment = os.environ | {"PYTHONPATH": places}
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True)
+    return json.loads(done.stdout)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = runs.command_line(__doc__ or "", FILE.name, quick=False)
+    parser.add_argument("--releases", type=Path, help="a folder of other releases")
+    parser.add_argument("--only", nargs="*", default=[], metavar="KIND")
+    parser.add_argument("--print", action="store_true", help="only print this release, as JSON")
+    options = parser.parse_args(arguments)
+    if options.print:
+        with contextlib.redirect_stdout(sys.stderr):
+            found = sweep(options.only)
+        print(json.dumps(found))
+        return
+    kept = runs.Kept(FILE, SETTINGS, options.write)
+    for folder in sorted(options.releases.iterdir()) if options.releases else ():
+        kept.once("releases", folder.name, job=partial(elsewhere, folder, options.only))
+    for found in kept.part("releases").values():
+        found["rows"] = [told(row) for row in found["rows"]]
+    kept.keep()
+
+
+def told(row: dict[str, Any]) -> dict[str, Any]:
+    """A row that says whether a class reads later tokens by design, and why none was built."""
+    if "measured" in row:  # its process was ended
+        return {key: row[key] for key in ("kind", "class")} | {
+            "verdict": "not built",
+            "why": row["measured"],
+        }
+    if row["verdict"] == "sees the future":
+        return row | {"by_design": (row["kind"], "causality") in DESIGN}
+    return row
+
+
+if __name__ == "__main__":
+    main()
