@@ -9,10 +9,7 @@ class that the lines stop at, `off` is how far a later token moves an earlier lo
 
 import contextlib
 import json
-import os
-import subprocess
 import sys
-import warnings
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
@@ -66,28 +63,14 @@ def examine(kind: str, name: str) -> list[dict[str, Any]]:
 
 def sweep(only: Iterable[str] = ()) -> dict[str, Any]:
     """Kinds that pass, and the rows of all others, in the release that is installed."""
-    import transformers
-
-    warnings.filterwarnings("ignore")
-    _ = transformers.GenerationMixin, transformers.LlamaForCausalLM
-    transformers.logging.set_verbosity(50)
-    torch.set_num_threads(1)
+    release = in_public.quiet_release()
     rows = []
     for kind, name in in_public.classes().items():
         if not only or kind in only:
             rows += in_public.apart(kind, name, examine)
-            print(transformers.__version__, rows[-1], file=sys.stderr, flush=True)
+            print(release, rows[-1], file=sys.stderr, flush=True)
     fine = [row["kind"] for row in rows if row.get("verdict") == "fine"]
     return {"fine": fine, "rows": [row for row in rows if row.get("verdict") != "fine"]}
-
-
-def elsewhere(folder: Path, only: Iterable[str]) -> dict[str, Any]:
-    """The same with the release in a folder, by another interpreter."""
-    places = os.pathsep.join([str(folder), str(runs.ROOT)])
-    command = [sys.executable, "-m", "lab.eight_lines", "--print", "--only", *only]
-    environment = os.environ | {"PYTHONPATH": places}
-    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True)
-    return json.loads(done.stdout)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -103,7 +86,11 @@ def main(arguments: list[str] | None = None) -> None:
         return
     kept = runs.Kept(FILE, SETTINGS, options.write)
     for folder in sorted(options.releases.iterdir()) if options.releases else ():
-        kept.once("releases", folder.name, job=partial(elsewhere, folder, options.only))
+        kept.once(
+            "releases",
+            folder.name,
+            job=partial(in_public.elsewhere, "lab.eight_lines", folder, options.only),
+        )
     for found in kept.part("releases").values():
         found["rows"] = [told(row) for row in found["rows"]]
     kept.keep()

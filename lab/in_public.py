@@ -199,20 +199,26 @@ def apart(kind: str, name: str, by: Callable | None = None) -> list[dict[str, st
     return [{"kind": kind, "class": name} | row for row in found]
 
 
-def sweep(only: Iterable[str] = ()) -> dict[str, Any]:
-    """The kinds of which nothing is to be said, and the rows of all others."""
+def quiet_release() -> str:
+    """Which transformers is installed, imported once for all forks, and without its warnings."""
     import transformers
 
     warnings.filterwarnings("ignore")
-    _ = transformers.GenerationMixin, transformers.LlamaForCausalLM  # imported once, for all forks
+    _ = transformers.GenerationMixin, transformers.LlamaForCausalLM
     transformers.logging.set_verbosity(50)
     torch.set_num_threads(1)
+    return transformers.__version__
+
+
+def sweep(only: Iterable[str] = ()) -> dict[str, Any]:
+    """The kinds of which nothing is to be said, and the rows of all others."""
+    release = quiet_release()
     healthy, rows, start = [], [], time.perf_counter()
     for kind, name in classes().items():
         if only and kind not in only:
             continue
         found = apart(kind, name)
-        print(transformers.__version__, kind, json.dumps(found)[:300], file=sys.stderr, flush=True)
+        print(release, kind, json.dumps(found)[:300], file=sys.stderr, flush=True)
         rows += found
         if not found:
             healthy.append(kind)
@@ -220,10 +226,10 @@ def sweep(only: Iterable[str] = ()) -> dict[str, Any]:
     return {"seconds": seconds, "healthy": healthy, "rows": rows}
 
 
-def elsewhere(folder: Path, only: Iterable[str]) -> dict[str, Any]:
-    """The same with the release in a folder, by another interpreter."""
+def elsewhere(script: str, folder: Path, only: Iterable[str]) -> dict[str, Any]:
+    """What a script of the lab prints with the release in a folder, by another interpreter."""
     places = os.pathsep.join([str(folder), str(runs.ROOT)])
-    command = [sys.executable, "-m", "lab.in_public", "--print", "--only", *only]
+    command = [sys.executable, "-m", script, "--print", "--only", *only]
     environment = os.environ | {"PYTHONPATH": places}
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True)
     return json.loads(done.stdout)
@@ -246,7 +252,9 @@ def main(arguments: list[str] | None = None) -> int:
     kept = runs.Kept(FILE, SETTINGS, options.write)
     kept.once("releases", transformers.__version__, job=lambda: sweep(options.only))
     for folder in sorted(options.releases.iterdir()) if options.releases else ():
-        kept.once("releases", folder.name, job=partial(elsewhere, folder, options.only))
+        kept.once(
+            "releases", folder.name, job=partial(elsewhere, "lab.in_public", folder, options.only)
+        )
     releases = dict(sorted(kept.part("releases").items(), key=lambda item: in_order(item[0])))
     for found in releases.values():
         found["rows"] = [explained(row) for row in found["rows"]]
