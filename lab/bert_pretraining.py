@@ -4,36 +4,30 @@ Usage: python -m lab.bert_pretraining [--quick | --write]
 
 One small network reads pairs of an English and a German text. It is trained as a BERT (hidden
 words) or as a GPT (a causal mask, next words), with as many steps and as many rates tried. Each
-fills the gaps of texts that it has not met, beside tables of counts. Then the BERT learns to judge
-whether the German says the same as the English, from few judged pairs; the wrong ones have the same
-words. A network that was not pretrained learns the same, and once for as long as pretraining and
-judging together.
+fills the gaps of texts that it has not met, beside tables of counts.
 
-Rates, dropout and the tables' settings are chosen on the development texts, and what is stored is
-read once, on the test texts: both are drawn alike, from other seeds. With --write the BERT of the
+Rates and the table's settings are chosen on the development texts, and what is stored is read once,
+on the test texts: both are drawn alike, from other seeds. With --write the BERT of the
 first seed goes into the package, as `BERT.pretrained("english-german")`. About half an hour.
 """
 
 import collections
 import copy
-import dataclasses
 import hashlib
 import itertools
 import math
 import random
-import statistics
 import time
 from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch import nn
 
 from lab import runs
 from lab.ship import round_to_half
 from scratchformer.attention import causal_mask, padding_mask
 from scratchformer.data.masking import IGNORED, mask_tokens
-from scratchformer.data.synthetic_pairs import random_scramble, random_sentence
+from scratchformer.data.synthetic_pairs import random_sentence
 from scratchformer.models import BERT, BERTConfig
 from scratchformer.models.pretrained import save_model
 from scratchformer.shipped import FOLDER as SHIPPED
@@ -51,11 +45,6 @@ FULL: dict[str, Any] = {
     "texts": 20_000,  # pairs to pretrain on and to count
     "steps": 6000,
     "rates": (1e-3, 2e-3, 4e-3, 6e-3, 1e-2),  # of pretraining
-    "judging steps": 400,
-    "judging rates": (3e-4, 6e-4, 1e-3, 2e-3, 4e-3),
-    "dropouts": (0.0, 0.1),  # while judging is learned
-    "labelled": (100, 400, 1600, 6400),
-    "tested": 1000,  # judged pairs of each kind
     "gaps": 300,  # pairs of each kind whose words are hidden
     "seeds": (0, 1, 2),
 }
@@ -63,16 +52,11 @@ QUICK: dict[str, Any] = {
     "texts": 1000,
     "steps": 2,
     "rates": (3e-3,),
-    "judging steps": 2,
-    "judging rates": (1e-3,),
-    "dropouts": (0.0,),
-    "labelled": (20,),
-    "tested": 10,
     "gaps": 4,
     "seeds": (0,),
 }
 START = 0.05  # standard deviation of a matrix before training
-WARMUP = 200  # steps of pretraining in which the rate rises; a tenth of judging's
+WARMUP = 200  # steps in which the rate rises
 RECIPE: dict[str, Any] = {
     "rows": ROWS,
     "hidden": HIDDEN,
@@ -166,33 +150,6 @@ def pretrained(data, seed, steps, lr, causal=False):
     return model
 
 
-class Judge(nn.Module):
-    """Does the second text say the same as the first? A linear layer on the mean vector."""
-
-    def __init__(self, bert):
-        super().__init__()
-        self.bert, self.top = bert, nn.Linear(bert.config.d_model, 2)
-
-    def forward(self, ids, segments):
-        real = (ids != PAD).unsqueeze(-1)
-        vectors = self.bert.encode(ids, segments, padding_mask(ids, PAD))
-        return self.top((vectors * real).sum(dim=1) / real.sum(dim=1))
-
-
-def judged(n, kind, seed):
-    """n pairs, every other one scrambled, and 1 where the German says the same."""
-    rng, texts = random.Random(seed), []
-    for i in range(n):
-        english, german, other = random_scramble(rng, kind)
-        texts.append((english.split(), (other if i % 2 else german).split()))
-    return texts, torch.arange(1, n + 1) % 2
-
-
-def accuracy(data, judge, texts, same):
-    with eval_mode(judge):
-        return (judge(*data.rows(texts)).argmax(dim=-1) == same).float().mean().item()
-
-
 def filled(data, model, texts, which, alone, causal=False):
     """The share of words that are found when each of the first or second text is hidden in turn."""
     gaps: list[tuple] = []  # ids, segments, place, answer
@@ -213,30 +170,19 @@ def filled(data, model, texts, which, alone, causal=False):
     return (guess == answers).float().mean().item()
 
 
-def with_dropout(model, dropout):
-    """A copy that drops out while it is trained."""
-    copied = BERT(dataclasses.replace(model.config, dropout=dropout))
-    copied.load_state_dict(model.state_dict())
-    return copied
-
-
 # Counting
 
 
-def grams(words, n):
-    return set(zip(*(words[i:] for i in range(n)), strict=False))
-
-
 class PairTable:
-    """How much more often German m-grams stand beside English n-grams than by chance, counted."""
+    """How much more often German words stand beside English words than by chance, counted."""
 
-    def __init__(self, pairs, n, m):
-        self.n, self.m, self.total = n, m, len(pairs)
-        self.english: collections.Counter[tuple] = collections.Counter()
-        self.german: collections.Counter[tuple] = collections.Counter()
-        self.both: collections.Counter[tuple] = collections.Counter()
+    def __init__(self, pairs):
+        self.total = len(pairs)
+        self.english: collections.Counter[str] = collections.Counter()
+        self.german: collections.Counter[str] = collections.Counter()
+        self.both: collections.Counter[tuple[str, str]] = collections.Counter()
         for a, b in pairs:
-            first, second = grams(a, n), grams(b, m)
+            first, second = set(a), set(b)
             self.english.update(first)
             self.german.update(second)
             self.both.update(itertools.product(first, second))
@@ -244,54 +190,6 @@ class PairTable:
     def strength(self, x, y):
         chance = (self.english.get(x, 0) + 1) * (self.german.get(y, 0) + 1) / self.total
         return math.log((self.both.get((x, y), 0) + 0.1) / chance)
-
-    def features(self, a, b):
-        """The weakest and the mean best partner, of the German and of the English grams."""
-        first, second = grams(a, self.n), grams(b, self.m)
-        partners = [max(self.strength(x, y) for x in first) for y in second]
-        back = [max(self.strength(x, y) for y in second) for x in first]
-        return [f(values) for values in (partners, back) for f in (min, statistics.fmean)]
-
-
-def linear(features, same, tests, decay=0.01, seed=0):
-    """Accuracies of logistic regression, fitted on judged pairs."""
-    mean, std = features.mean(dim=0), features.std(dim=0) + 1e-6
-    torch.manual_seed(seed)
-    top = nn.Linear(features.shape[1], 2)
-    optimizer = torch.optim.AdamW(top.parameters(), lr=0.05, weight_decay=decay)
-    for _ in range(400):
-        loss = F.cross_entropy(top((features - mean) / std), same)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    return [(top((x - mean) / std).argmax(dim=-1) == y).float().mean().item() for x, y in tests]
-
-
-def counted(data, labelled, development, tests):
-    """Accuracies of the tables, for each number of judged pairs.
-
-    Of five tables and of two single ones, each with five weight decays, the best on the development
-    pairs of a kind is read on the test pairs of that kind.
-    """
-    tables = [PairTable(data.pairs, n, m) for n, m in ((1, 1), (2, 2), (2, 3), (3, 2), (3, 3))]
-
-    def features(texts):
-        return torch.tensor([[x for t in tables for x in t.features(a, b)] for a, b in texts])
-
-    ready = [(features(texts), same) for texts, same in (*development, *tests)]
-    columns = {"words": slice(0, 4), "neighbours": slice(4, 8), "all five": slice(0, 20)}
-    result: dict[int, dict] = {}
-    for n, (texts, same) in labelled.items():
-        own, found = features(texts), []
-        for name, part in columns.items():
-            cut = [(x[:, part], y) for x, y in ready]
-            for decay in (0.001, 0.01, 0.1, 1.0, 5.0):
-                found.append((name, decay, linear(own[:, part], same, cut, decay)))
-        result[n] = {}
-        for i, kind in enumerate(KINDS):
-            name, _, shares = max(found, key=lambda row: row[2][i])
-            result[n][kind] = {"table": name, "share": round(shares[len(KINDS) + i], 4)}
-    return result
 
 
 class GapTable:
@@ -319,7 +217,7 @@ class GapTable:
             self.after[left] += n
         for (_, right), n in self.right.items():
             self.before[right] += n
-        self.partner = PairTable(pairs, 1, 1)
+        self.partner = PairTable(pairs)
 
     def chances(self, left, right, few, fewer):
         """Each word's log probability between these neighbours."""
@@ -339,11 +237,11 @@ class GapTable:
         """How strongly the best German word that no other English word explains suggests each."""
         free = [
             y
-            for y in grams(german, 1)
-            if max((self.partner.strength((x,), y) for x in others), default=0.0) < known
+            for y in set(german)
+            if max((self.partner.strength(x, y) for x in others), default=0.0) < known
         ]
         return {
-            word: max((self.partner.strength((word,), y) for y in free), default=0.0)
+            word: max((self.partner.strength(word, y) for y in free), default=0.0)
             for word in self.common
         }
 
@@ -389,13 +287,12 @@ def gap_tables(data, development, tests):
 
 
 def drawn(seed, size):
-    """Gaps and judged pairs of each kind, drawn by this seed and by no other."""
+    """Pairs of each kind whose words are hidden, drawn by this seed and by no other."""
     rng = random.Random(seed)
-    gaps = {
+    return {
         kind: [tuple(t.split() for t in random_sentence(rng, kind)) for _ in range(size["gaps"])]
         for kind in KINDS
     }
-    return gaps, [judged(size["tested"], kind, seed + i) for i, kind in enumerate(KINDS, start=1)]
 
 
 def best_rates(data, size, gaps, name):
@@ -409,40 +306,6 @@ def best_rates(data, size, gaps, name):
     return found
 
 
-def judge_of(data, model, lessons, seed, steps, lr, dropout):
-    torch.manual_seed(seed)
-    return taught(Judge(with_dropout(model, dropout)), data, lessons, seed, steps, lr)
-
-
-def taught(judge, data, lessons, seed, steps, lr):
-    """The judge after training on judged pairs."""
-    texts, same = lessons
-    ids, segments = data.rows(texts)
-
-    def batch(generator):
-        pick = torch.randint(len(same), (32,), generator=generator)
-        return ids[pick], segments[pick], same[pick]
-
-    def loss(model, ids, segments, same):
-        return token_loss(model(ids, segments), same)
-
-    fit(judge, batch, loss, TrainingConfig(steps, lr=lr, seed=seed, warmup=steps // 10))
-    return judge
-
-
-def best_judging(data, size, models, lessons, development):
-    """For each model the accuracy on development pairs, for each dropout and rate."""
-    found: dict[str, dict] = {}
-    for name, model in models.items():
-        found[name] = {}
-        for dropout, lr in itertools.product(size["dropouts"], size["judging rates"]):
-            judge = judge_of(data, model, lessons, 100, size["judging steps"], lr, dropout)
-            shares = [accuracy(data, judge, *texts) for texts in development]
-            found[name][f"{dropout} {lr}"] = round(statistics.fmean(shares), 4)
-        print(name, found[name], flush=True)
-    return found
-
-
 def gap_rows(data, models, seed, gaps):
     """How many gaps each model fills, of each kind and language, with the other text and alone."""
     for (name, model), (kind, texts), which, alone in itertools.product(
@@ -453,56 +316,27 @@ def gap_rows(data, models, seed, gaps):
         yield row | {"alone": alone, "share": round(share, 4)}
 
 
-def judged_rows(data, models, seed, size, labelled, tests, chosen):
-    """How well each model judges after some judged pairs, and one that trains on them for long."""
-    for (name, model), (n, lessons) in itertools.product(models.items(), labelled.items()):
-        dropout, lr = map(float, chosen[name].split())
-        steps = size["judging steps"]
-        for long in (False, True) if (name, n) == ("fresh", max(labelled)) else (False,):
-            total = steps + size["steps"] if long else steps
-            judge = judge_of(data, model, lessons, seed, total, lr, dropout)
-            shares = [round(accuracy(data, judge, *test), 4) for test in tests]
-            own = round(accuracy(data, judge, *(part[:1000] for part in lessons)), 4)
-            row = {"model": f"{name}, long" if long else name, "seed": seed, "labelled": n}
-            yield row | dict(zip(KINDS, shares, strict=True)) | {"own": own}
-
-
 def measure(options):
     """What is stored."""
     size = QUICK if options.quick else FULL
     data = Data(size["texts"])
-    (dev_gaps, dev_pairs), (gaps, tests) = drawn(70, size), drawn(7, size)
-    labelled = {n: judged(n, "train", seed=1000 + n) for n in size["labelled"]}
+    dev_gaps, gaps = drawn(70, size), drawn(7, size)
     result = {
-        "machine": runs.machine(),
-        "counted": counted(data, labelled, dev_pairs, tests),
         "gaps counted": gap_tables(data, dev_gaps, gaps),
         "rates": {name: best_rates(data, size, dev_gaps, name) for name in ("BERT", "GPT")},
         "gaps": [],
-        "judged": [],
     }
-    print(result["counted"], result["gaps counted"], flush=True)
+    print(result["gaps counted"], flush=True)
     rates = {name: min(found, key=found.get) for name, found in result["rates"].items()}
     for seed in size["seeds"]:
         start = time.perf_counter()
         models = {"BERT": pretrained(data, seed, size["steps"], rates["BERT"])}
         seconds = round(time.perf_counter() - start)
         models["GPT"] = pretrained(data, seed, size["steps"], rates["GPT"], causal=True)
-        torch.manual_seed(seed)
-        models["fresh"] = fresh(data)
-        judges = {name: models[name] for name in ("BERT", "fresh")}
-        if not result["gaps"]:
-            middle = labelled[sorted(labelled)[len(labelled) // 2]]
-            result["judging"] = best_judging(data, size, judges, middle, dev_pairs)
-            chosen = {name: max(found, key=found.get) for name, found in result["judging"].items()}
-            if options.write:
-                ship(data, models["BERT"], size, rates["BERT"], seconds, dev_gaps, gaps, result)
-        trained = {name: models[name] for name in ("BERT", "GPT")}
-        for row in gap_rows(data, trained, seed, gaps):
+        if options.write and not result["gaps"]:
+            ship(data, models["BERT"], size, rates["BERT"], seconds, dev_gaps, gaps, result)
+        for row in gap_rows(data, models, seed, gaps):
             result["gaps"].append(row)
-            print(row, flush=True)
-        for row in judged_rows(data, judges, seed, size, labelled, tests, chosen):
-            result["judged"].append(row)
             print(row, flush=True)
     return result
 

@@ -5,20 +5,17 @@ Usage: python -m lab.induction [--quick | --write]
 Writes measurements/induction.json. All losses are nats a note at the places where a note and its
 next one have followed each other before, on 512 songs that no run is trained on.
 
-runs     name -> seed -> the loss at every tenth step, and at the end the heads' scores, for each
-         block the weight on the note before and the induction score; for two blocks also the
-         largest scores on the way, and the losses without single heads, without teams of them, and
-         with outputs of block 1 missing in the queries, keys or values of block 2; then the
-         controls, all pairs of heads of block 1 and the cut of those outside the team
-six      one and two blocks, trained on loops of six without jumps: loss and score by loop length
-narrow   GPT-2's narrow start, trained for longer
-wide     the wide start of two blocks, trained as long as the narrow one
+runs     two blocks, by seed: the loss at the end, and without single heads, pairs of block 1, or
+         the team of block 1 that attends to the note before; and with what this team gives missing
+         in the queries, keys or values of block 2
+six      one block, trained on loops of six without jumps: loss and score by loop length
+narrow   two blocks from GPT-2's narrow start, trained for longer: the loss, and for each block
+         the heads' weights on the note before and their induction scores
 film     one run: maps and predictions on one song, and at its end all 256 choices of heads
 """
 
 import argparse
 import itertools
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -39,19 +36,12 @@ from scratchformer_course.measurements import FOLDER
 FILE = FOLDER / "induction.json"
 SEEDS, STEPS, LONG = range(5), 300, 2400
 FRAMES = (0, 40, 80, *range(100, 181, 10), 200, 240, 300)
-KINDS: dict[str, dict[str, Any]] = {
-    "two blocks": {},
-    "one block": {"n_layers": 1},
-    "one block, smear": {"n_layers": 1, "smear": True},
-    "narrow start": {"wide": False},
-}
 HEADS = [(block, head) for block in (0, 1) for head in range(4)]
 SHOWN, FILMED = 20, 0  # notes of the song that is shown, and the seed of its run
 SETTINGS: dict[str, Any] = {
     "seeds": list(SEEDS),
     "steps": STEPS,
     "long": LONG,
-    "kinds": KINDS,
     "frames": FRAMES,
     "shown": SHOWN,
     "filmed": FILMED,
@@ -167,47 +157,20 @@ def cut(model: GPT, ids: Tensor, heads: Heads, part: str) -> float:
 
 
 def taken_apart(model: GPT, ids: Tensor) -> dict[str, Any]:
-    """Single heads; the team of block 1 that attends to the note before; and all its others."""
+    """Single heads, pairs of block 1, and the team of block 1 that attends to the note before."""
     before = on_the_note_before(maps_of(model, ids[:, :-1]))[0]
     team = [(0, head) for head in range(4) if before[head] > 0.2]
-    rest = [head for head in HEADS[:4] if head not in team]
     return {
+        "last": round(copy_loss(model, ids), 3),
         "without_one": {f"{b + 1}.{h + 1}": without(model, ids, [(b, h)]) for b, h in HEADS},
         "team": [head + 1 for _, head in team],
         "without_team": without(model, ids, team),
-        "without_rest": without(model, ids, rest),
-        "without_block_2": without(model, ids, HEADS[4:]),
         "team_cut": {part: cut(model, ids, team, part) for part in "qkv"},
-        "block_1_cut": {part: cut(model, ids, HEADS[:4], part) for part in "qkv"},
-        "around": around(model),
-    }
-
-
-def controls(model: GPT, ids: Tensor, team: Sequence[int]) -> dict[str, Any]:
-    """Each pair of heads of block 1; and the heads outside the team (1 to 4) cut out."""
-    rest = [head for head in HEADS[:4] if head[1] + 1 not in team]
-    return {
         "without_two": {
             f"1.{a + 1} 1.{b + 1}": without(model, ids, [(0, a), (0, b)])
             for a, b in itertools.combinations(range(4), 2)
         },
-        "rest_cut": {part: cut(model, ids, rest, part) for part in "qkv"},
     }
-
-
-def around(model: GPT, notes: int = 8) -> list[list[float]]:
-    """Where the heads of block 2 attend to in a loop that is heard for the third time.
-
-    For each head the weight on the present note, on the one after it in the loop, and so on.
-    """
-    x = of_six(256, torch.Generator().manual_seed(1001), notes)[:, :-1]
-    t = torch.arange(x.shape[1])
-    steps_on = (t[None, :] - t[:, None]) % notes  # (T, T): from query to key, around the loop
-    weights = maps_of(model, x)[1].mean(dim=0)[:, 2 * notes :]  # (H, T - 16, T)
-    per_step = [
-        (weights * (steps_on[2 * notes :] == k)).sum(dim=2).mean(dim=1) for k in range(notes)
-    ]
-    return [rounded(row) for row in torch.stack(per_step, dim=1)]
 
 
 # --- the runs ------------------------------------------------------------------------------------
@@ -215,36 +178,6 @@ def around(model: GPT, notes: int = 8) -> list[list[float]]:
 
 def test_songs(n: int = 512, data: Songs = songs) -> Tensor:
     return data(n, torch.Generator().manual_seed(1000))
-
-
-def watched(model: GPT, seed: int, steps: int, every: int, ways: bool = False) -> dict[str, Any]:
-    """Train, and keep the loss at every so many steps, and the largest scores if `ways`."""
-    ids, spent = test_songs(256), 0.0
-    row: dict[str, Any] = {"every": every, "loss": []} | (
-        {"before": [], "after": []} if ways else {}
-    )
-
-    def look() -> None:
-        row["loss"].append(round(copy_loss(model, ids), 3))
-        if ways:
-            first, second = scores(model, ids)
-            row["before"].append(max(first[0]))
-            row["after"].append(max(second[1]))
-
-    def watch(state) -> None:
-        nonlocal spent
-        began = time.process_time()
-        if state.step % every == 0:
-            look()
-        spent += time.process_time() - began
-
-    look()
-    began = time.process_time()
-    trained(model, seed, watch, steps)
-    row["cpu_seconds"] = round(time.process_time() - began - spent, 1)
-    row["last"] = round(copy_loss(model, test_songs()), 3)
-    row["scores"] = scores(model, test_songs())
-    return row
 
 
 def by_length(model: GPT) -> dict[str, dict[str, float]]:
@@ -299,35 +232,30 @@ def letters(ids: Tensor) -> str:
     return "".join(LETTERS[i] for i in ids.tolist())
 
 
-def of_kind(name: str, seed: int, steps: int) -> dict[str, Any]:
-    """A run of one of KINDS, taken apart if it has two blocks."""
-    model, ways = new_model(seed, **KINDS[name]), name == "two blocks"
-    row = watched(model, seed, steps, 10, ways)
-    if ways:
-        row |= taken_apart(model, test_songs())
-        row |= controls(model, test_songs(), row["team"])
-    return row
-
-
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     """All runs."""
     torch.set_num_threads(1)
     steps, long, seeds = (40, 40, range(1)) if options.quick else (STEPS, LONG, SEEDS)
 
-    def narrow(seed: int) -> dict[str, Any]:
-        model = new_model(seed, wide=False)
-        return watched(model, seed, long, min(50, steps)) | taken_apart(model, test_songs())
+    def end(seed: int, steps: int, data: Songs = songs, **start: Any) -> GPT:
+        return trained(new_model(seed, **start), seed, lambda _: None, steps, data)
 
-    def six(blocks: int, seed: int) -> dict[str, Any]:
-        return by_length(trained(new_model(seed, blocks), seed, lambda _: None, steps, of_six))
+    def two_blocks(seed: int) -> dict[str, Any]:
+        return taken_apart(end(seed, steps), test_songs())
+
+    def six(seed: int) -> dict[str, Any]:
+        return by_length(end(seed, steps, of_six, n_layers=1))
+
+    def narrow(seed: int) -> dict[str, Any]:
+        model, ids = end(seed, long, wide=False), test_songs()
+        return {"last": round(copy_loss(model, ids), 3), "scores": scores(model, ids)}
 
     shown = songs(1, torch.Generator().manual_seed(28), 5, 6)[0]  # one jump in 20 notes
     return {
-        "runs": {name: {str(k): of_kind(name, k, steps) for k in seeds} for name in KINDS},
-        "six": {str(blocks): {str(k): six(blocks, k) for k in seeds} for blocks in (1, 2)},
+        "runs": {"two blocks": {str(k): two_blocks(k) for k in seeds}},
+        "six": {"1": {str(k): six(k) for k in seeds}},
         "film": film(FILMED, steps, shown),
         "narrow": {str(k): narrow(k) for k in seeds},
-        "wide": {str(k): watched(new_model(k), k, long, min(50, steps)) for k in seeds},
     }
 
 

@@ -7,15 +7,14 @@ couplets that probes learn from, the couplets they are tested on, and the pairs 
 Finished seeds are kept: a second call does only what is missing.
 
 seeds   seed -> loss, and share: how much of the chance in the slot is on the right rhyme
-  probe     place -> after the embedding and each block: [trained, classes by chance, untrained]
-  erased    place -> [share with the five directions erased after block 1, with five random ones]
+  probe     "comma" -> after the embedding and each block: how often a probe is right
+  erased    "slot" -> [share with the five directions erased after block 1, with five random ones]
   together  the same, with the four places between erased at once
-  patch     rows as in probe, a column for each word from the article on: restored log-odds
-  between   restored by all places between at once, after block 1
-  heads     for each: [block, head, weight on article and rhyme word, restored, kept without it]
+  between   log-odds restored by all places between at once, patched after block 1
+  heads     for each: [block, head, weight on article and rhyme word, log-odds restored]
   steer     direction -> for each dose [chance of the new rhyme, of the old one]
-  ridges    for each ridge, at dose 1: [the probe is right, new rhyme, old one, cosine to the means]
-words   what the columns of patch are; those of steer and ridges are the settings doses and ridges
+  ridges    for each ridge, at dose 1: [the probe is right, chance of the new rhyme]
+The columns of steer and ridges are the settings doses and ridges.
 """
 
 from collections.abc import Callable, Iterator
@@ -121,7 +120,7 @@ def erase(x: Tensor, directions: Tensor) -> Tensor:
 class Inside:
     """What is measured of one model."""
 
-    def __init__(self, model: GPT, untrained: GPT, quick: bool = False):
+    def __init__(self, model: GPT, quick: bool = False):
         self.model = model
         self.seen, self.test = (
             play.couplets(seed, scenes // (10 if quick else 1))
@@ -129,7 +128,6 @@ class Inside:
         )
         self.pairs, self.rows = play.pairs(), torch.arange(len(self.test))
         self.streams = [stream(model, data.ids) for data in (self.seen, self.test)]
-        self.blank = [stream(untrained, data.ids) for data in (self.seen, self.test)]
         self.to = (self.test.rhyme + 1 + self.rows % 5) % CLASSES
 
     @torch.no_grad()
@@ -146,26 +144,20 @@ class Inside:
 
     # --- reading
 
-    def vectors(self, streams: list[list[Tensor]], depth: int, place: str) -> tuple[Tensor, Tensor]:
+    def vectors(self, depth: int, place: str) -> tuple[Tensor, Tensor]:
         """Those to learn from, and those to be tested on."""
         x, new = (
             own[depth][torch.arange(len(data)), data.at[place]]
-            for own, data in zip(streams, (self.seen, self.test), strict=True)
+            for own, data in zip(self.streams, (self.seen, self.test), strict=True)
         )
         mean, size = standard(x)
         return (x - mean) / size, (new - mean) / size
 
-    def read(self, streams: list[list[Tensor]], depth: int, place: str, by_chance: bool) -> float:
+    def read(self, depth: int, place: str, ridge: float = RIDGE) -> float:
         """How often a probe is right on couplets it has not seen."""
-        labels = [data.rhyme for data in (self.seen, self.test)]
-        if by_chance:
-            classes = play.shuffled_classes(0)
-            labels = [
-                classes[data.ids[torch.arange(len(data)), data.at["rhyme word"]]]
-                for data in (self.seen, self.test)
-            ]
-        x, new = self.vectors(streams, depth, place)
-        return (probe(x, labels[0], new).argmax(dim=1) == labels[1]).float().mean().item()
+        x, new = self.vectors(depth, place)
+        guess = probe(x, self.seen.rhyme, new, ridge).argmax(dim=1)
+        return (guess == self.test.rhyme).float().mean().item()
 
     # --- erasing, after block 1
 
@@ -216,34 +208,22 @@ class Inside:
 
     def patched(self) -> dict[str, Any]:
         own, pairs = self.model, self.pairs
-        clean, top, low = (
-            stream(own, pairs.clean),
-            *map(self.log_odds, (pairs.clean, pairs.other)),
-        )
+        clean = stream(own, pairs.clean)[1]
+        top, low = map(self.log_odds, (pairs.clean, pairs.other))
 
         def restored() -> float:
             return (self.log_odds(pairs.other) - low) / (top - low)
 
-        def patch(depth: int, places: slice) -> Change:
-            def change(x: Tensor) -> Tensor:
-                x = x.clone()
-                x[:, places] = clean[depth][:, places]
-                return x
+        def patch(x: Tensor) -> Tensor:
+            x = x.clone()
+            x[:, pairs.start + 2 : -1] = clean[:, pairs.start + 2 : -1]
+            return x
 
-            return change
-
-        grid = []
-        for depth, module in enumerate((own.drop, *own.h)):
-            row = []
-            for at in range(pairs.start, pairs.clean.shape[1]):
-                with changed(module, patch(depth, slice(at, at + 1))):
-                    row.append(restored())
-            grid.append(row)
-        with changed(own.h[0], patch(1, slice(pairs.start + 2, -1))):
+        with changed(own.h[0], patch):
             between = restored()
-        return {"patch": grid, "between": between, "heads": self.heads(restored, top)}
+        return {"between": between, "heads": self.heads(restored)}
 
-    def heads(self, restored: Callable[[], float], top: float) -> list[list[float]]:
+    def heads(self, restored: Callable[[], float]) -> list[list[float]]:
         own, pairs, kept = self.model, self.pairs, {}
         width = own.config.d_model // own.config.n_heads
         with ExitStack() as stack, torch.no_grad():
@@ -264,16 +244,14 @@ class Inside:
                 weight = maps[f"h.{block}.attn"][:, head, -1, pairs.start : pairs.start + 2]
                 with heads_changed(own, block, last_place(columns, values)):
                     back = restored()
-                with heads_changed(own, block, last_place(columns, values.mean(dim=0))):
-                    left = self.log_odds(pairs.clean) / top
-                found.append([block + 1, head + 1, weight.sum(dim=-1).mean().item(), back, left])
+                found.append([block + 1, head + 1, weight.sum(dim=-1).mean().item(), back])
         return found
 
     # --- steering, in the slot after block 1
 
     def directions(self, ridge: float = RIDGE) -> Tensor:
         """For each couplet where a probe's score of its new class rises most against the old."""
-        x, _ = self.vectors(self.streams, 1, "slot")
+        x, _ = self.vectors(1, "slot")
         units = torch.cat([torch.eye(x.shape[1]), torch.zeros(1, x.shape[1])])
         scores = probe(x, self.seen.rhyme, units, ridge)
         weights = (scores[:-1] - scores[-1]).T  # (6, C)
@@ -291,14 +269,10 @@ class Inside:
 
         curves = {"means": curve(step), "probe": curve(read)}
         curves["random"] = torch.tensor([curve(each) for each in noise]).mean(dim=0).tolist()
-        x, new = self.vectors(self.streams, 1, "slot")
         ridges = []
         for ridge in RIDGES:
-            right = probe(x, self.seen.rhyme, new, ridge).argmax(dim=1) == self.test.rhyme
-            read = self.directions(ridge)
-            pushed = self.pushed(F.normalize(read, dim=1) * size)
-            cosine = F.cosine_similarity(step, read, dim=1).mean().item()
-            ridges.append([right.float().mean().item(), *pushed, cosine])
+            push = F.normalize(self.directions(ridge), dim=1) * size
+            ridges.append([self.read(1, "slot", ridge), self.pushed(push)[0]])
         return {"steer": curves, "ridges": ridges}
 
     def pushed(self, step: Tensor) -> list[float]:
@@ -312,15 +286,10 @@ class Inside:
         return [p[self.rows, c].mean().item() for c in (self.to, self.test.rhyme)]
 
     def everything(self) -> dict[str, Any]:
-        kinds = ((self.streams, False), (self.streams, True), (self.blank, False))
-        probes = {
-            place: [[self.read(s, depth, place, c) for s, c in kinds] for depth in range(3)]
-            for place in play.PLACES
-        }
         found = {
             "share": self.share(),
-            "probe": probes,
-            "erased": {place: self.after_erasing((place,)) for place in play.PLACES},
+            "probe": {"comma": [[self.read(depth, "comma")] for depth in range(3)]},
+            "erased": {"slot": self.after_erasing(("slot",))},
             "together": self.after_erasing(BETWEEN),
             **self.patched(),
             **self.steer(),
@@ -351,15 +320,12 @@ def rounded(found: Any) -> Any:
 def main(arguments: list[str] | None = None) -> dict:
     options = runs.command_line(__doc__, FILE.name).parse_args(arguments)
     torch.set_num_threads(1)
-    pairs = play.pairs()
-    words = [play.VOCABULARY[i] for i in pairs.clean[0, pairs.start :].tolist()]
     kept = runs.Kept(FILE, SETTINGS, options.write)
-    kept.found["words"] = words
 
     def measure(seed: int) -> dict[str, Any]:
         model, loss = trained(seed, 20 if options.quick else STEPS)
         with eval_mode(model):
-            own = Inside(model, play.new_model(seed + 100).eval(), options.quick).everything()
+            own = Inside(model, options.quick).everything()
         return {"loss": round(loss, 3)} | own
 
     for seed in SEEDS[: 1 if options.quick else None]:

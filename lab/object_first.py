@@ -30,17 +30,14 @@ from lab.bert_pretraining import (
     PAD,
     RECIPE,
     Data,
-    accuracy,
     fresh,
-    judged,
     pretrained,
-    taught,
 )
 from scratchformer.attention import padding_mask
-from scratchformer.data.synthetic_pairs import NOUNS, random_sentence
+from scratchformer.data.synthetic_pairs import NOUNS, random_scramble, random_sentence
 from scratchformer.models import BERT
 from scratchformer.shipped import shipped_record
-from scratchformer.training import eval_mode
+from scratchformer.training import TrainingConfig, eval_mode, fit, token_loss
 from scratchformer_course.measurements import FOLDER
 
 RATE = shipped_record("english-german")["settings"]["lr"]
@@ -149,10 +146,35 @@ class Judge(nn.Module):
         return self.top(self.bert.encode(ids, segments, padding_mask(ids, PAD))[:, 0])
 
 
+def judged(n, kind, seed):
+    """n pairs, every other one scrambled, and 1 where the German says the same."""
+    rng, texts = random.Random(seed), []
+    for i in range(n):
+        english, german, other = random_scramble(rng, kind)
+        texts.append((english.split(), (other if i % 2 else german).split()))
+    return texts, torch.arange(1, n + 1) % 2
+
+
+def accuracy(data, judge, texts, same):
+    with eval_mode(judge):
+        return (judge(*data.rows(texts)).argmax(dim=-1) == same).float().mean().item()
+
+
 def judge_of(data, bert, lessons, seed, steps, lr):
     """A judge on top of this network, trained on judged pairs."""
     torch.manual_seed(seed)
-    return taught(Judge(bert), data, lessons, seed, steps, lr)
+    judge, (texts, same) = Judge(bert), lessons
+    ids, segments = data.rows(texts)
+
+    def batch(generator):
+        pick = torch.randint(len(same), (32,), generator=generator)
+        return ids[pick], segments[pick], same[pick]
+
+    def loss(model, ids, segments, same):
+        return token_loss(model(ids, segments), same)
+
+    fit(judge, batch, loss, TrainingConfig(steps, lr=lr, seed=seed, warmup=steps // 10))
+    return judge
 
 
 def judges(options):

@@ -7,7 +7,7 @@ split is read once, by runs on all of the training text at the rates that were c
 
 batch      64 windows in a step: the loss by rate, with a short and with a long warm-up; on
            development alone
-schedules  constant, cosine, linear, and WSD: the stable run, cooled from several places
+schedules  constant, cosine, linear, and WSD
 optimizers plain descent, momentum and AdamW, each at the best of its rates on development
 births     the first 2,000 steps of the time machine's run, with two other seeds: the head that
            looks back most, and the loss without it
@@ -15,7 +15,6 @@ births     the first 2,000 steps of the time machine's run, with two other seeds
 
 import argparse
 import copy
-import statistics
 from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -41,7 +40,7 @@ RATES = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032)
 CHARACTERS, BATCH = 2**19, 64  # read by each run, and windows in a step
 TRIED, WARMUPS = RATES[3:], (0.05, 0.2)  # rates, and warm-ups as shares of the steps
 STEPS, WARMUP, COOLING = 1200, 60, 0.2  # of the schedules; a cooling's share of its run
-LENGTHS = (300, 600, 1200)  # of the runs that one stable run is cooled for
+SCHEDULES = ("constant", "cosine", "linear", "wsd")
 CHOSEN_ON = 30_001  # characters of the development split
 OPTIMIZERS: dict[str, tuple[float, ...]] = {  # the rates that each may try, in 100 steps
     "descent": (0.1, 0.3, 1.0, 3.0),
@@ -55,7 +54,7 @@ MODEL: dict[str, Any] = {"d_model": 64, "n_heads": 4, "n_layers": 2}
 SIZES = MODEL | {"context_length": T}
 SETTINGS: dict[str, Any] = {
     "batch": SIZES | {"characters": CHARACTERS, "batch": BATCH, "rates": TRIED, "warmups": WARMUPS},
-    "schedules": SIZES | {"steps": STEPS, "warmup": WARMUP, "cooling": COOLING, "lengths": LENGTHS},
+    "schedules": SIZES | {"steps": STEPS, "warmup": WARMUP, "cooling": COOLING},
     "optimizers": SIZES | {"steps": 100, "batch": 16, "rates": OPTIMIZERS},
     "births": time_machine.SIZES
     | time_machine.TRAINING
@@ -113,19 +112,17 @@ def scheduled(name: str, lr: float, steps: int, warmup: int) -> list[float]:
             for s in range(steps)]  # fmt: skip
 
 
-def trained(V: int, ids: Tensor, rates: list[float], batch: int, seed: int) -> tuple:
-    """A run -> the model, and the mean loss of each hundred steps."""
+def trained(V: int, ids: Tensor, rates: list[float], batch: int, seed: int) -> GPT:
     model, generator = new_model(V, seed), torch.Generator().manual_seed(seed)
-    losses = list(steps_of(model, new_optimizer(model), ids, batch, rates, generator))
-    means = [round(statistics.mean(losses[i : i + 100]), 3) for i in range(0, len(losses), 100)]
-    return model, means
+    deque(steps_of(model, new_optimizer(model), ids, batch, rates, generator), maxlen=0)
+    return model
 
 
 def loss_on(model: GPT, scored: Tensor) -> float:
     return round(evaluate(model, scored, T), 4)
 
 
-# --- the three parts -----------------------------------------------------------------------------
+# --- the parts -----------------------------------------------------------------------------------
 
 
 def batch_part(splits: dict, V: int, shorter: int) -> dict:
@@ -136,54 +133,20 @@ def batch_part(splits: dict, V: int, shorter: int) -> dict:
     for share in WARMUPS:
         for lr in TRIED:
             rates = scheduled("cosine", lr, steps, round(steps * share))
-            models = [trained(V, ids, rates, BATCH, seed)[0] for seed in SEEDS]
+            models = [trained(V, ids, rates, BATCH, seed) for seed in SEEDS]
             found[str(share)][str(lr)] = [loss_on(model, scored) for model in models]
             print(share, lr, found[str(share)][str(lr)], flush=True)
     return {"characters": CHARACTERS // shorter, "development": found}
 
 
-def cooled(V: int, ids: Tensor, lr: float, lengths: tuple[int, ...], warmup: int, seed: int):
-    """One stable run -> the constant model at its end, and for each length the cooled model.
-
-    Each cooling starts from a copy of weights, optimiser and generator at its place of the run.
-    """
-    model, generator = new_model(V, seed), torch.Generator().manual_seed(seed)
-    optimizer, done, found = new_optimizer(model), 0, {}
-    losses: list[float] = []
-    for length in lengths:
-        rates = scheduled("wsd", lr, length, warmup)
-        stable = length - round(COOLING * length)
-        losses += steps_of(model, optimizer, ids, 16, rates[done:stable], generator)
-        done = stable
-        branch = new_model(V, seed)
-        branch.load_state_dict(model.state_dict())
-        own = new_optimizer(branch)
-        own.load_state_dict(copy.deepcopy(optimizer.state_dict()))  # else it would share m and v
-        apart = torch.Generator()
-        apart.set_state(generator.get_state())
-        tail = list(steps_of(branch, own, ids, 16, rates[done:], apart))
-        found[length] = branch
-    cooled_losses = losses + tail
-    losses += steps_of(model, optimizer, ids, 16, [lr] * (lengths[-1] - done), generator)
-    curves = {
-        name: [round(statistics.mean(each[i : i + 100]), 3) for i in range(0, len(each), 100)]
-        for name, each in (("constant", losses), ("wsd", cooled_losses))
-    }
-    return model, found, curves
-
-
-def swept(ids: Tensor, scored: Tensor, V: int, steps: int, warmup: int) -> dict[str, dict]:
-    """Schedule -> rate -> loss, with seed 0, until each sweep has a bottom."""
-    tried: dict[str, dict] = {name: {} for name in ("constant", "cosine", "linear", "wsd")}
+def swept(run: Callable[[str, float], float]) -> dict[str, dict]:
+    """Schedule -> rate -> loss, until each sweep has a bottom."""
+    tried: dict[str, dict] = {name: {} for name in SCHEDULES}
     waiting = list(RATES[1:4])
     while waiting:
         lr = waiting.pop(0)
-        constant, branches, _ = cooled(V, ids, lr, (steps,), warmup, 0)
-        tried["constant"][lr] = loss_on(constant, scored)
-        tried["wsd"][lr] = loss_on(branches[steps], scored)
-        for name in ("cosine", "linear"):
-            rates = scheduled(name, lr, steps, warmup)
-            tried[name][lr] = loss_on(trained(V, ids, rates, 16, 0)[0], scored)
+        for name in tried:
+            tried[name][lr] = run(name, lr)
         print(lr, {name: tried[name][lr] for name in tried}, flush=True)
         if not waiting:
             lowest = {min(each, key=lambda lr: each[lr]) for each in tried.values()}
@@ -197,37 +160,25 @@ def swept(ids: Tensor, scored: Tensor, V: int, steps: int, warmup: int) -> dict[
 def schedules_part(splits: dict, V: int, shorter: int) -> dict:
     """Each schedule at its rates on development; at its best, three seeds on validation."""
     steps, warmup = STEPS // shorter, max(1, WARMUP // shorter)
-    lengths = tuple(length // shorter for length in LENGTHS)
-    ids, scored = splits["development"]
-    tried = swept(ids, scored, V, steps, warmup)
+
+    def run(split: str, name: str, lr: float, seed: int) -> float:
+        ids, scored = splits[split]
+        rates = scheduled(name, lr, steps, warmup)
+        return loss_on(trained(V, ids, rates, 16, seed), scored)
+
+    tried = swept(lambda name, lr: run("development", name, lr, 0))
     best = {name: min(each, key=lambda lr: each[lr]) for name, each in tried.items()}
-    ids, scored = splits["validation"]
-    final: dict[str, list] = {name: [] for name in tried}
-    shorter_runs: dict[str, dict] = {"wsd": {}, "cosine": {}}
-    curves: dict[str, list] = {}
-    for seed in SEEDS:
-        model, branches, own = cooled(V, ids, best["wsd"], lengths, warmup, seed)
-        curves.setdefault("wsd", own["wsd"])
-        final["wsd"].append(loss_on(branches[steps], scored))
-        if best["constant"] != best["wsd"]:  # else it is the stable run
-            rates = scheduled("constant", best["constant"], steps, warmup)
-            model, own["constant"] = trained(V, ids, rates, 16, seed)
-        curves.setdefault("constant", own["constant"])
-        final["constant"].append(loss_on(model, scored))
-        for name in ("cosine", "linear"):
-            model, curve = trained(V, ids, scheduled(name, best[name], steps, warmup), 16, seed)
-            curves.setdefault(name, curve)
-            final[name].append(loss_on(model, scored))
-        for length in lengths[:-1]:
-            rates = scheduled("cosine", best["cosine"], length, warmup)
-            pair = {"wsd": branches[length], "cosine": trained(V, ids, rates, 16, seed)[0]}
-            for name, model in pair.items():
-                shorter_runs[name].setdefault(str(length), []).append(loss_on(model, scored))
-        print(seed, {name: each[-1] for name, each in final.items()}, shorter_runs, flush=True)
-    development = {name: {str(lr): x for lr, x in each.items()} for name, each in tried.items()}
+    final = {name: [run("validation", name, best[name], k) for k in SEEDS] for name in tried}
+    print(best, final, flush=True)
     return {
-        **{"steps": steps, "warmup": warmup, "cooling": COOLING, "development": development},
-        **{"best": best, "validation": final, "shorter": shorter_runs, "curves": curves},
+        "steps": steps,
+        "warmup": warmup,
+        "cooling": COOLING,
+        "development": {
+            name: {str(lr): x for lr, x in each.items()} for name, each in tried.items()
+        },
+        "best": best,
+        "validation": final,
     }
 
 

@@ -41,22 +41,10 @@ def heard(ids: Int[Tensor, "B L"]) -> Bool[Tensor, "B T"]:
     return (pair[:, :, None] == pair[:, None, :]).tril(-1).any(dim=2)
 
 
-class Smear(nn.Module):
-    """Adds to each vector a learned share of the vector before it."""
-
-    def __init__(self, d_model: int):
-        super().__init__()
-        self.share = nn.Parameter(torch.zeros(d_model))
-
-    def forward(self, x):
-        before = torch.cat([torch.zeros_like(x[:, :1]), x[:, :-1]], dim=1)
-        return x + self.share * before
-
-
-def new_model(seed: int, n_layers: int = 2, smear: bool = False, wide: bool = True) -> GPT:
+def new_model(seed: int, n_layers: int = 2, wide: bool = True) -> GPT:
     """A GPT of width 32 with 4 heads a block, and a head for logits of its own.
 
-    `wide`: the embeddings start 50 times as wide as GPT-2's. `smear` mixes them before the blocks.
+    `wide`: the embeddings start 50 times as wide as GPT-2's.
     """
     torch.manual_seed(seed)
     model = GPT(GPTConfig(NOTES, LENGTH, d_model=32, n_heads=4, n_layers=n_layers))
@@ -64,6 +52,4 @@ def new_model(seed: int, n_layers: int = 2, smear: bool = False, wide: bool = Tr
     if wide:
         nn.init.normal_(model.wte.weight)
         nn.init.normal_(model.wpe.weight)
-    if smear:
-        model.drop = Smear(32)  # type: ignore[assignment]  # it stands before all blocks
     return model
