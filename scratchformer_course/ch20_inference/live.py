@@ -126,8 +126,8 @@ def _still_draft(model: GPT, tokenizer: CharTokenizer, tables: list) -> str:
         rows.append((f"{length}", n, f"{WRITTEN / n:.2f}"))
     return (
         "<p>This figure is live where JavaScript runs: there the model writes with and without a "
-        f"draft, side by side. Here are its {WRITTEN} likeliest characters, the same in both "
-        "ways:</p>"
+        f"draft, side by side. Here are the {WRITTEN} characters that it writes greedily, the "
+        "same in both ways:</p>"
         f'<p class="sx-text"><b>{escape(PROMPT)}</b>{escape(text[len(PROMPT) :])}</p>'
     ) + table(("draft", "passes", "characters per pass"), rows)
 
