@@ -11,7 +11,6 @@ for each reason; any other is printed, and the script ends with 1: a case is mis
 import argparse
 import ast
 import copy
-import importlib
 import inspect
 import json
 import random
@@ -22,11 +21,11 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from scratchformer_course.kit.checks import Exercise
+from scratchformer_course.teaching.tables import exercises
 
 LAB = Path(__file__).resolve().parent
 NOTEBOOKS = sorted((LAB.parent / "notebooks").glob("[0-9]*.ipynb"))
@@ -220,13 +219,6 @@ def made(node: ast.stmt) -> list[str]:
     if isinstance(node, ast.Assign):
         return [n.id for t in node.targets for n in ast.walk(t) if isinstance(n, ast.Name)]
     return []
-
-
-@cache
-def exercises(chapter: str) -> list[Exercise]:
-    """The exercises of a chapter, such as "08_rotary"."""
-    table = importlib.import_module(f"scratchformer_course.ch{chapter}.exercises")
-    return [each for each in vars(table).values() if isinstance(each, Exercise)]
 
 
 def worked(chapter: Path) -> Iterator[tuple[Exercise, str, dict[str, Any]]]:

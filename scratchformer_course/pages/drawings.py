@@ -71,31 +71,33 @@ def ring_all_reduce():
 def house():
     """The rooms of the repository in floors: each imports from the floors below its own."""
     slices = sorted(path.name[:4] for path in Path(__file__).parents[1].glob("ch[0-9][0-9]_*"))
-    d = Drawing(480, 456, size=13)
+    d = Drawing(480, 516, size=13)
     highest = ("notebooks", "book", "lab", "tools", "tests")
     d.cells(3, 8, [highest], (90, 34), ("muted", 0.12), (96, 34))
-    d.box(3, 78, 474, 226, "", "muted", fill=0, dashed=True)
+    d.box(3, 78, 474, 286, "", "muted", fill=0, dashed=True)
     d.text(14, 96, "scratchformer_course", "muted", anchor="start", mono=True)
-    d.text(466, 96, "one slice a chapter", "query", anchor="end")
+    d.box(14, 110, 367, 36, "teaching", "query")
+    d.text(18, 160, "one slice a chapter", "query", anchor="start")
     rooms = (*slices[:2], "…", *slices[-2:], "pages")
-    d.cells(14, 110, [rooms], (68, 34), ("query", 0.12), (76.8, 34))
-    d.box(14, 182, 144, 40, "page_model", "key")
-    d.box(168, 182, 144, 40, "tab_trainer", "key")
-    d.box(14, 256, 298, 36, "kit", "value")
-    d.box(322, 256, 144, 36, "measurements", "value")
+    d.cells(14, 170, [rooms], (68, 34), ("query", 0.12), (76.8, 34))
+    d.box(14, 242, 144, 40, "page_model", "key")
+    d.box(168, 242, 144, 40, "tab_trainer", "key")
+    d.box(14, 316, 298, 36, "kit", "value")
+    d.box(322, 316, 144, 36, "measurements", "value")
     library = "scratchformer: the library\nfiles → data → … → generation"
-    d.box(3, 340, 474, 60, library, "stream")
-    for x, top, bottom in ((240, 42, 78), (86, 144, 182), (86, 222, 256), (240, 304, 340)):
+    d.box(3, 400, 474, 60, library, "stream")
+    for x, top, bottom in ((240, 42, 78), (86, 204, 242), (86, 282, 316), (240, 364, 400)):
         d.arrow(x, top, x, bottom)
-    d.arrow(168, 202, 158, 202)
-    d.arrow(394, 144, 394, 256)
+    d.arrow(201, 146, 201, 170)
+    d.arrow(168, 262, 158, 262)
+    d.arrow(394, 204, 394, 316)
     legend = "An arrow leads from a room to what it may import:", "that, and all further down."
-    d.texts(3, 424, legend, down=18, anchor="start")
+    d.texts(3, 484, legend, down=18, anchor="start")
     return d.show(
-        "Five floors. On top stand notebooks, book, lab, tools and tests, which may import all "
-        "that is below. Under them lies scratchformer_course: first the slices, one for each "
-        f"chapter, from {slices[0]} to {slices[-1]}, and pages for the other pages, with no arrow "
-        "between them; then page_model and tab_trainer; then kit and measurements. The ground "
-        "floor is scratchformer, the library, which runs from files and data to generation, and "
-        "imports nothing from above."
+        "Six floors. On top stand notebooks, book, lab, tools and tests, which may import all "
+        "that is below. Under them lies scratchformer_course: first teaching, which knows the "
+        f"slices; then the slices, one for each chapter, from {slices[0]} to {slices[-1]}, and "
+        "pages for the other pages, with no arrow between them; then page_model and tab_trainer; "
+        "then kit and measurements. The ground floor is scratchformer, the library, which runs "
+        "from files and data to generation, and imports nothing from above."
     )

@@ -1,22 +1,13 @@
 """The tables of all exercises, chapter by chapter."""
 
 import functools
-import importlib
 
 import pytest
 from readers import NOTEBOOKS
 
-from scratchformer_course.kit.checks import Exercise
+from scratchformer_course.teaching.tables import exercises
 
 PATIENCE = 60.0  # seconds for a check: a busy machine is no mistake
-
-
-def exercises(chapter):
-    """The exercises of a chapter, such as "08_rotary", by number."""
-    table = importlib.import_module(f"scratchformer_course.ch{chapter}.exercises")
-    found = [each for each in vars(table).values() if isinstance(each, Exercise)]
-    return sorted(found, key=lambda each: each.number)
-
 
 EXERCISES = {path.stem: exercises(path.stem) for path in NOTEBOOKS}
 ALL = [(chapter, each) for chapter, found in EXERCISES.items() for each in found]

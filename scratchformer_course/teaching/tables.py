@@ -1,0 +1,35 @@
+"""The tables of exercises, found by the name of a chapter or the number of an exercise."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+from scratchformer_course.kit.checks.engine import Exercise
+
+
+def chapters() -> list[str]:
+    """The names of all chapters, such as "08_rotary", in order."""
+    slices = Path(__file__).parents[1].glob("ch[0-9][0-9]_*")
+    return sorted(folder.name[2:] for folder in slices)
+
+
+def exercises(chapter: str) -> list[Exercise]:
+    """The exercises of a chapter, such as "08_rotary", by number."""
+    table = importlib.import_module(f"scratchformer_course.ch{chapter}.exercises")
+    found = [each for each in vars(table).values() if isinstance(each, Exercise)]
+    return sorted(found, key=lambda each: each.number)
+
+
+def exercise(number: str) -> Exercise:
+    """The exercise of a number, such as "6.2". LookupError if there is none."""
+    first = number.partition(".")[0]
+    for chapter in chapters():
+        if first.isdecimal() and chapter.startswith(f"{int(first):02}_"):
+            found = exercises(chapter)
+            for each in found:
+                if each.number == number:
+                    return each
+            numbers = ", ".join(each.number for each in found)
+            raise LookupError(f"there is no exercise {number}: chapter {chapter} has {numbers}")
+    raise LookupError(f"expected the number of an exercise, such as 6.2, and got {number!r}")
