@@ -7,6 +7,7 @@ course.define("codeCell", () => {
   const INDENT = 4;
   const LIMIT = 15; // seconds for a run, in which Python itself gives up after two times five
   const KEYS = "Tab indents, Esc leaves the field, Ctrl+Enter runs it.";
+  const IN_ORDER = ["Shift+Tab", "Tab"]; // the keys that a phone has no key for, as buttons
 
   // ---- calculations ------------------------------------------------------------------------
 
@@ -19,6 +20,9 @@ course.define("codeCell", () => {
       const deeper = line.trimEnd().endsWith(":") ? INDENT : 0;
       const insert = `\n${" ".repeat(line.match(/^ */)[0].length + deeper)}`;
       return replaced(start, end, insert);
+    }
+    if (key === "Backspace") {
+      return replaced(start - ((line.length - 1) % INDENT) - 1, end, "");
     }
     if (key === "Tab" && start === end) {
       return replaced(start, end, " ".repeat(INDENT - (line.length % INDENT)));
@@ -141,7 +145,11 @@ course.define("codeCell", () => {
     const reset = button("Start over", () => {
       put({ from: 0, to: field.value.length, insert: stub, start: stub.length, end: stub.length });
     });
-    const row = el("div.course-code-buttons", run, stop, reset, keys);
+    const indents = IN_ORDER.map((key, i) => {
+      const names = { "aria-label": ["Indent less", "Indent more"][i], class: "course-indent" };
+      return button("⇤⇥"[i], () => type(key), names);
+    });
+    const row = el("div.course-code-buttons", run, stop, reset, ...indents, keys);
     const status = el("div", { role: "status" });
     cell.classList.add("course-on-paper");
     cell.after(el("div.course-code", field, row, status));
@@ -174,13 +182,26 @@ course.define("codeCell", () => {
     function onkeydown(event) {
       const { key, shiftKey, ctrlKey, metaKey, altKey, isComposing } = event;
       const [isRun, isPlain] = [(ctrlKey || metaKey) && key === "Enter", !ctrlKey && !metaKey];
+      const isOurs =
+        key === "Tab" || (!shiftKey && (key === "Enter" || (key === "Backspace" && isIndent())));
       if (isComposing || altKey) return;
       if (key === "Escape") return (stop.hidden ? run : stop).focus();
-      if (!isRun && !(isPlain && (key === "Tab" || (key === "Enter" && !shiftKey)))) return;
+      if (!isRun && !(isPlain && isOurs)) return;
       event.preventDefault();
       if (isRun) return press();
-      const name = shiftKey ? "Shift+Tab" : key;
-      put(edit(name, field.value, field.selectionStart, field.selectionEnd));
+      type(shiftKey ? "Shift+Tab" : key);
+    }
+
+    function type(key) {
+      put(edit(key, field.value, field.selectionStart, field.selectionEnd));
+      if (key === "Enter") field.scrollLeft = 0; // a new line is short
+    }
+
+    // Whether nothing but an indent is before the caret: Backspace takes one level of it
+    function isIndent() {
+      const { value, selectionStart: at, selectionEnd } = field;
+      const line = value.slice(value.lastIndexOf("\n", at - 1) + 1, at);
+      return at === selectionEnd && /^ +$/.test(line);
     }
 
     function press() {

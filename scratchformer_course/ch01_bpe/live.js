@@ -272,7 +272,7 @@ course.define("ch01_bpe", () => {
       const n = piece.bytes.length;
       heading.textContent = piece.from.length
         ? `${label(piece.bytes)} was made of ${n} bytes`
-        : `${label(piece.bytes)} is a byte`;
+        : `${label(piece.bytes)} is a single byte, as it was at the start`;
       made.replaceChildren(tree(piece));
     }
 

@@ -138,6 +138,10 @@ course.define("explorer", () => {
       update(inSight);
     }
     const prompt = promptField(settings, read);
+    if (isPlain) {
+      const choose = () => setTimeout(() => prompt.field.select());
+      prompt.field.addEventListener("focus", choose, { once: true }); // typing takes its place
+    }
     const context = {
       model,
       tokenizer,

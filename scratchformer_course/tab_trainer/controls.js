@@ -1,7 +1,7 @@
 // The settings of a run that a reader may change.
 
 course.define("controls", () => {
-  const { el, slider, check, seedField, fold } = course.live;
+  const { el, slider, check, seedField, fold, button, note } = course.live;
   const MOST_PAIRS = 10000; // rows of the table of pairs, for a text of many characters
   const IDEAS = {
     rotary: "rotary positions (off: learned ones)",
@@ -10,6 +10,12 @@ course.define("controls", () => {
     muon: "Muon for the matrices (off: AdamW, tuned as widely)",
   };
 
+  // What goes wrong, as settings; all others are as at the start
+  const ACCIDENTS = {
+    "Train much too fast": { rate: 5 },
+    "Stop after 20 steps": { steps: 20 },
+    "Leave out its four best ideas": { rotary: 0, bigrams: 0, smear: 0, muon: 0 },
+  };
   const NAMES = { rotary: "Rotary", bigrams: "Pairs", smear: "Smear", muon: "Muon" };
 
   const mapped = (object, f) =>
@@ -32,18 +38,27 @@ course.define("controls", () => {
 
   // read() gives a run's configuration, settings and seed, inWords() the same in words, as pairs;
   // chosen() what differs from the start, as numbers by name, and choose() sets it; allow(may) says
-  // whether they can be changed
-  function newControls(settings) {
+  // whether they can be changed. train() is what a reader presses for: a run with these settings
+  function newControls(settings, train) {
     const { config, training, rival } = settings;
     const sliders = newSliders(settings);
     const ideas = Object.entries(IDEAS).map(([name, words]) => ({ name, ...check(words) }));
     const boxes = Object.fromEntries(ideas.map(({ name, box }) => [name, box]));
     for (const { box } of ideas) box.checked = true;
     const seed = seedField(0);
+    const accidents = Object.entries(ACCIDENTS).map(([name, wanted]) =>
+      button(name, () => {
+        choose(wanted);
+        train();
+      }),
+    );
     const fields = el("fieldset.sx-fields", [
+      el("div.sx-bar.sx-use", accidents),
+      note("Or choose for yourself. Chapter 17 tells what each of the four ideas is worth."),
       Object.values(sliders).map((one) => one.element),
       seed.element,
       el("div.sx-checks", [ideas.map((one) => one.element)]),
+      el("div.sx-bar.sx-use", button("Train with these settings", train, { class: "sx-go" })),
     ]);
     const element = fold("Settings: break it", fields);
 

@@ -24,12 +24,21 @@ course.define("owntext", () => {
       write("");
       field.focus();
     });
+    const page = document.querySelector(".bd-article"); // a notebook has none
+    const paragraphs = () => [...page.querySelectorAll("p:not(.live-figure p)")];
+    const ours = button("Take this page’s text", () =>
+      write(
+        paragraphs()
+          .map((one) => one.textContent)
+          .join("\n\n"),
+      ),
+    );
     const status = note("");
     status.setAttribute("role", "status");
     const element = el("div.sx-prompt.sx-own-text", [
       label("Teach it your text", field),
       field,
-      el("div.sx-bar", el("span", choose, " ", clear), file, status),
+      el("div.sx-bar", el("span", choose, " ", page ? ours : "", " ", clear), file, status),
     ]);
 
     const read = () => field.value.replaceAll("\r\n", "\n");
@@ -40,7 +49,7 @@ course.define("owntext", () => {
       const isShort = length > 0 && length < least;
       field.setAttribute("aria-invalid", String(isShort));
       clear.disabled = length === 0;
-      field.placeholder = `Paste a story, a song book, your mail … of ${say(least)} characters or more`;
+      field.placeholder = `Paste a story, a song book, your mail … of ${say(least)} characters or more, which a batch and a test of it need`;
       status.textContent =
         length === 0
           ? `Empty: it learns from ${corpus}.`
@@ -66,7 +75,7 @@ course.define("owntext", () => {
     }
 
     function allow(may) {
-      for (const one of [field, choose]) one.disabled = !may;
+      for (const one of [field, choose, ours]) one.disabled = !may;
       clear.disabled = !may || !field.value;
     }
     return { element, read, write, allow, tell };

@@ -5,15 +5,11 @@ course.define("picture", () => {
   const [WIDTH, HEIGHT] = [1200, 630]; // what pages that show a link's picture ask for
   const [INK, PAPER, FAINT, LINE] = ["#1d2733", "#fdfcf8", "#5c6773", "#b34700"];
 
-  // Words in lines of at most `width` pixels, at most `most` of them
-  function wrapped(context, text, width, most) {
-    const lines = [""];
-    for (const c of text) {
-      const isFull = context.measureText(lines.at(-1) + c).width > width;
-      if (c === "\n" || isFull) lines.push("");
-      if (c !== "\n") lines[lines.length - 1] += c;
-    }
-    return lines.slice(0, most);
+  // The first `most` lines of a text, each of at most `width` characters; only a longer word is cut
+  function wrapped(text, width, most) {
+    const parts = new RegExp(`.{1,${width}}(?=\\s|$)|.{1,${width}}`, "g");
+    const lines = text.split("\n").flatMap((line) => line.match(parts) ?? [""]);
+    return lines.map((line) => line.trimStart()).slice(0, most);
   }
 
   // points: [seconds, loss], in a box of the picture
@@ -64,7 +60,8 @@ course.define("picture", () => {
     for (const [frame, words, top, most] of samples) {
       say(words, 500, top + 14, `600 22px ${SANS}`, FAINT);
       context.font = MONO;
-      wrapped(context, given + frame.text, 650, most).forEach((line, i) => {
+      const width = Math.floor(650 / context.measureText("m").width);
+      wrapped(given + frame.text, width, most).forEach((line, i) => {
         say(line, 500, top + 48 + 29 * i, MONO);
       });
     }

@@ -60,7 +60,7 @@ course.define("race", () => {
     const wide = (host.firstElementChild ?? host).clientWidth;
     const room = wide > 560 ? wide / 2 - 12 : wide; // its own, so that nothing slides at the start
     let plot = newPlot({ curves, goal, floor, guess: settings.guess, room });
-    const controls = newControls(settings);
+    const controls = newControls(settings, () => begin());
     const needed = () => {
       const { config, training } = controls.read();
       return course.text.needed(config, training);
@@ -78,7 +78,7 @@ course.define("race", () => {
     });
     const picture = el("div", plot.element);
     const go = button(TRAIN, () => (now ? pause() : begin()), { class: "sx-go" });
-    const again = button("Stop", () => stop(), { hidden: "" });
+    const again = button("Stop", () => giveUp("Stopped."), { hidden: "" });
     const label = "How much of the training is done";
     const progress = el("progress", { max: 1, value: 0, "aria-label": label });
     const status = el("p.sx-status", { role: "status" }, UNTRAINED);
@@ -185,7 +185,9 @@ course.define("race", () => {
       Object.assign(found, { last: null, counts: null });
       if (hasAddress) course.scene.setAddress(controls.chosen());
       mayKeep = true;
+      if (controls.element.contains(document.activeElement)) go.focus({ preventScroll: true });
       allow(false);
+      film.element.scrollIntoView({ block: "nearest" });
       send ??= startWork(receive);
       send({
         do: "start",
@@ -217,10 +219,16 @@ course.define("race", () => {
       say(now.waiting ? "Paused." : "It goes on.");
     }
 
-    function stop(words = "Stopped.") {
+    // A run that has not come to its end: the model before it comes back
+    function giveUp(words) {
+      stop(kept.run ? `${words} Your model of before is still below.` : words);
+    }
+
+    function stop(words) {
       send?.({ do: "stop" });
       now = null;
       allow(true);
+      for (const part of [score, result]) part.element.hidden = !kept.run;
       go.textContent = TRAIN;
       if (document.activeElement === again) go.focus();
       again.hidden = true;
@@ -234,7 +242,7 @@ course.define("race", () => {
     function receive(message) {
       if (message.is === "counted" && message.run === scored) counted(message);
       if (!now || now.run !== (message.run ?? now.run)) return; // of a run that was stopped
-      if (message.is === "failed") stop(`It did not work: ${message.why}.`);
+      if (message.is === "failed") giveUp(`It did not work: ${message.why}.`);
       if (message.is === "refused") {
         refusal = message.why;
         stop(refusal);
@@ -252,8 +260,7 @@ course.define("race", () => {
       Object.assign(now, { characters, config, first });
       now.before = isComparable ? plot.points : [];
       lastText = now.text;
-      result.clear(); // the model before gives way
-      score.element.hidden = true;
+      for (const part of [score, result]) part.element.hidden = true; // the model before gives way
       film.start(now);
       redraw();
     }
@@ -276,7 +283,7 @@ course.define("race", () => {
         progress.value = (0.9 * step) / steps;
         progressText.textContent = `Step ${step} of ${steps}, ${left ? `about ${format(left, 1)} s left` : "trained"}`;
       }
-      if (isBad) stop(badLoss(step, loss, V));
+      if (isBad) giveUp(badLoss(step, loss, V));
     }
 
     function looked(frame) {
@@ -300,7 +307,7 @@ course.define("race", () => {
     async function finished({ loss, right, weights, description }) {
       const { run, started, paused, kind, together, usual, characters, first, own } = now;
       if (!Number.isFinite(loss)) {
-        return stop("The run ended with a loss that is no number. Choose lower rates.");
+        return giveUp("The run ended with a loss that is no number. Choose lower rates.");
       }
       const all = (performance.now() - started - paused) / 1000;
       const [curve, seconds] = [[...plot.points], plot.points.at(-1)[0]];

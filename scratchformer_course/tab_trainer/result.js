@@ -75,6 +75,7 @@ course.define("result", () => {
           canvas,
           link ? note("The address holds your settings, and not your text or your model.") : "",
         );
+        panel.scrollIntoView({ block: "nearest" });
       }
       return { panel, show };
     }
@@ -91,9 +92,12 @@ course.define("result", () => {
       const save = () => download(new Blob([bytes()], { type: "application/octet-stream" }), FILE);
       const share = newShare(draw);
       const cards = [
-        ["Why did it write that?", "Chapter 01 begins at the beginning: how text becomes numbers."],
-        ["Break it", "Take an idea away, or train too fast, and see what it is worth."],
-        ["Share", "A picture of your run, to copy, send or save."],
+        [
+          "Why did it write that?",
+          "Build such a model yourself, line by line. Chapter 01 begins where all of them begin: text becomes numbers.",
+        ],
+        ["Break it", "Train too fast, too briefly, or without its best ideas, and compare."],
+        ["Share", "A picture of your run, with what it wrote."],
       ];
       element.replaceChildren(
         el("div.sx-next-steps", [

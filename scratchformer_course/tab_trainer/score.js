@@ -27,15 +27,16 @@ course.define("score", () => {
     const best = Math.max(...tables.map((one) => one.right));
     if (own && best > REPEATED) {
       return (
-        "The text repeats itself: a table that counts which character follows which few is right " +
-        `${inHundred(best)} times in 100. So this score says more about memory than about learning.`
+        "The text repeats itself. Even a plain table, which counts what followed the last few " +
+        `characters, is right ${inHundred(best)} times in 100. So this score says more about memory ` +
+        "than about learning."
       );
     }
     const passed = tables.filter((one) => inHundred(right) > inHundred(one.right)).length;
     const isAll = passed === tables.length;
     return (
-      "Without any learning, a table that counts which character follows which few is right up to " +
-      `${inHundred(best)} times in 100. Your GPT beats ${isAll ? "all" : passed} of ` +
+      "Without any learning, a plain table, which counts what followed the last few characters, is " +
+      `right up to ${inHundred(best)} times in 100. Your GPT beats ${isAll ? "all" : passed} of ` +
       `${tables.length} such tables${isAll ? "." : "; with longer training it beats more."}`
     );
   }
@@ -49,12 +50,16 @@ course.define("score", () => {
       ["right in 100", inHundred(one.right), inHundred(other.right)],
       ["loss", format(one.loss), format(other.loss)],
       ["seconds of training", format(one.seconds, 1), format(other.seconds, 1)],
-      ["it writes", ...[one, other].map(({ sample }) => el("code", sample.slice(0, OPENING)))],
     ];
+    const writes = [
+      ["This run writes", one],
+      ["The run before wrote", other],
+    ].map(([name, { sample }]) => el("p", `${name}: `, el("code", sample.slice(0, OPENING))));
     const alike = differing.length ? "All other settings are" : "All settings are";
     return el("div", [
       title("This run and the one before"),
       table(["", "this run", "the run before"], rows, { class: "sx-two-runs" }),
+      ...writes,
       note(
         one.text === other.text
           ? `${alike} the same. In the plot, the run before is the grey line.`

@@ -3,6 +3,7 @@
 course.define("talk", () => {
   const { el, label, title } = course.live;
   const { inFrames, changesInWords } = course.explorer;
+  const { copyButton, address } = course.scene;
   const LONGEST = 200; // characters of an answer
   const TEMPERATURE = 0.8;
 
@@ -14,6 +15,9 @@ course.define("talk", () => {
     field.value = opening.replaceAll(/\s+/g, " ").trim();
     const scene = course.scene.newScene("What you said, and how it went on");
     scene.show(["", "Its answer comes here."]);
+    const plain = () => [scene.plain(), address()].filter(Boolean).join("\n\n");
+    const copy = copyButton("Copy this talk", plain);
+    copy.disabled = true;
     const said = []; // [line, how it went on] of each turn
     const status = el("p.sx-status", { role: "status" });
     let interrupt = () => {};
@@ -30,6 +34,7 @@ course.define("talk", () => {
       if (said.length) said.at(-1)[1] += "\n\n";
       const turn = [text, ""];
       said.push(turn);
+      copy.disabled = false;
       const rules = { seed: said.length - 1, temperature: TEMPERATURE };
       const start = tokenizer.encode(text).slice(-model.config.context_length);
       const writer = course.model.generate(model, start, rules);
@@ -48,7 +53,8 @@ course.define("talk", () => {
       label("Type a line, and it goes on", field),
       el("div.sx-row", field, el("button.sx-go", { type: "submit" }, "Go on")),
     ]);
-    const element = el("div", title("Talk to your model"), form, status, scene.element);
+    const talk = [title("Talk to your model"), form, status, scene.element];
+    const element = el("div", talk, el("div.sx-bar.sx-use", copy));
     return { element, line: () => field.value };
   }
 

@@ -104,6 +104,8 @@ def test_python_is_a_script_of_its_own_that_no_page_loads_by_itself(built):
         ("Shift+Tab", "a\n      b", (7, 7), ("a\n  b", 3, 3)),
         ("Shift+Tab", "    a", (1, 1), ("a", 0, 0)),
         ("Shift+Tab", "  a\n\tb", (0, 3), ("a\n\tb", 0, 1)),
+        ("Backspace", "if x:\n        y", (14, 14), ("if x:\n    y", 10, 10)),
+        ("Backspace", "      y", (6, 6), ("    y", 4, 4)),
         ("Enter", "  if x:", (7, 7), ("  if x:\n      ", 14, 14)),
         ("Enter", "  x = 1", (5, 7), ("  x =\n  ", 8, 8)),
     ],

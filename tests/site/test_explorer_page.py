@@ -95,9 +95,8 @@ def test_next_tokens_switches_and_lens_on_screen_are_the_models(page):
     p = (logits[-1] / 0.5).softmax(dim=0)
     likeliest(p * (p >= p.topk(2).values[-1]) / p.topk(2).values.sum(), 2)
     fill(page, Temperature=0)
-    generates = page.get_by_role("button", name="Generate")
-    generates.click()
-    generates.wait_for(timeout=60_000)
+    page.get_by_role("button", name="Generate").click()
+    page.get_by_role("button", name="Go on").wait_for(timeout=60_000)
     greedy = generate(MODEL, torch.tensor([ids]), 120, temperature=0.0)[0, len(ids) :].tolist()
     assert page.locator(".sx-scene").text_content() == PROMPT + TOK.decode(greedy)
     assert page.locator(".sx-scene b").first.text_content() == "ROMEO:"

@@ -211,7 +211,7 @@ def test_the_bars_are_pytorchs_and_what_was_changed_is_said(page):
 
 
 def scene(page):
-    page.get_by_role("button", name="Generate").wait_for(timeout=60_000)
+    page.get_by_role("button", name="Go on").wait_for(timeout=60_000)
     return page.locator(".sx-scene").text_content()
 
 
@@ -226,7 +226,7 @@ def test_who_follows_the_address_of_a_scene_sees_it_and_nothing_slides_while_it_
       const heights = new Set(), box = document.querySelector('.course-first');
       (function look() {
         heights.add(box.offsetHeight);
-        if (document.querySelector('.sx-go').textContent === 'Generate') then([...heights]);
+        if (document.querySelector('.sx-go').textContent === 'Go on') then([...heights]);
         else requestAnimationFrame(look);
       })();
     })""")

@@ -67,9 +67,11 @@ def _define(name: str, code: str, file: str) -> str:
         tree = ast.parse(code, file)
         tree.body = [x for x in tree.body if not ast.unparse(x).startswith("checks.")]
         compiled = compile(tree, file, "exec")
-    except (SyntaxError, ValueError) as error:  # ValueError: a null character
-        line = getattr(error, "lineno", None)
-        return f"{type(error).__name__}: {getattr(error, 'msg', error)}, in line {line}."
+    except SyntaxError as error:
+        place = f"in line {error.lineno}: `{(error.text or '').strip()}`"
+        return f"{type(error).__name__}: {error.msg}, {place}."
+    except ValueError as error:  # a null character
+        return f"{type(error).__name__}: {error}."
 
     def work() -> str:
         try:

@@ -8,6 +8,9 @@ course.define("view_next", () => {
   const { newCache, forward, probabilities, generator, pick } = course.model;
   const [BARS, FEW] = [12, 8]; // likeliest tokens that are shown, and in a simple view
   const AT_ONCE = 120; // tokens that `generate` writes
+  const RULES =
+    "A lower temperature is safer, a higher one wilder. Top-k keeps the k likeliest, top-p the " +
+    "likeliest that together have this share of the chances. The same seed writes the same text.";
 
   // What the last token reads of all S: the mean of all heads. Attention is (H, T, S) a layer.
   function lastRead(attention, H, S) {
@@ -54,6 +57,7 @@ course.define("view_next", () => {
     const reads = scrolling("sx-tokens sx-reading", "What it reads");
     const drawn = el("p.sx-status", { role: "status" });
     const list = el("div");
+    const ruledOut = note("What has a hollow bar is ruled out by the sliders, and never drawn.");
     const ways = [Object.values(rules).map((rule) => rule.element), seed.element];
     const how = fold("How did it choose?", [
       isAbout
@@ -67,9 +71,9 @@ course.define("view_next", () => {
         el("div.sx-main", [
           note("The likeliest next ones, and the chance of each. Press one to write it yourself."),
           list,
-          note("What has a hollow bar is ruled out by the sliders, and never drawn."),
+          ruledOut,
         ]),
-        el("div.sx-side", ways),
+        el("div.sx-side", [ways, isSimple ? note(RULES) : null]),
       ]),
     ]);
     how.addEventListener("toggle", () => logits && draw());
@@ -137,14 +141,18 @@ course.define("view_next", () => {
       const set = Object.entries(rules).map(([key, rule]) => [key, rule.get()]);
       name({ seed: seed.get(), ...Object.fromEntries(set) });
       drawn.setAttribute("aria-live", "off"); // a reader aloud would have to say each token
-      run.textContent = "Stop";
       interrupt = inFrames(AT_ONCE, drawToken, draw, stop);
+      nameRun();
+    }
+
+    function nameRun() {
+      run.textContent = interrupt ? "Stop" : written?.length ? "Go on" : "Generate";
     }
 
     function stop() {
       interrupt?.();
       interrupt = null;
-      run.textContent = "Generate";
+      nameRun();
       drawn.removeAttribute("aria-live");
     }
 
@@ -171,10 +179,12 @@ course.define("view_next", () => {
       list.querySelectorAll("tbody tr").forEach((row, place) => {
         row.classList.toggle("sx-dropped", !kept[shown[place]]);
       });
+      ruledOut.hidden = shown.every((id) => kept[id]);
       if (focused) list.querySelector(`[data-place="${focused}"]`)?.focus();
     }
 
     function draw() {
+      nameRun();
       scene.show([state.text, tokenizer.decode(written)]);
       if (!how.open) return;
       if (!isAbout) drawReading();

@@ -75,7 +75,7 @@ course.define("view_switches", () => {
     const status = el("p.sx-status", { role: "status" });
     const element = el("div.sx-columns", [
       el("div.sx-side", [
-        note("Switch off:"),
+        note("Switch off a block, or one of its heads:"),
         parts.element,
         settings.simple ? null : checks,
         reset,
