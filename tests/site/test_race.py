@@ -187,13 +187,15 @@ def test_the_address_sets_what_it_may_and_nothing_slides_while_the_tab_trains(br
         page.wait_for_url("**/notebooks/01_bpe.html")
 
 
-def test_a_score_on_playhouse_is_set_beside_the_one_on_shakespeare():
+def test_a_score_is_set_beside_that_of_the_run_which_opens_the_course():
     text = Playhouse().text(4000)
-    right = load_measurements("film")["frames"][-1]["right"]
-    assert (
-        f"{100 * right:.0f} times" in race(Corpus("playhouse", text, "embedded")).settings["ease"]
-    )
-    assert race(Corpus("tinyshakespeare", text, "directory")).settings["ease"] is None
+    last = f"{100 * load_measurements('film')['frames'][-1]['right']:.0f}"
+    told = {
+        name: race(Corpus(name, text, "directory")).settings["ease"]
+        for name in ("playhouse", "tinyshakespeare", "another")
+    }
+    assert f"{last} times" in told["playhouse"] and f"{last} after" in told["tinyshakespeare"]
+    assert told["another"] is None
 
 
 def test_a_run_waits_goes_on_and_stops(page):
@@ -210,6 +212,20 @@ def test_a_run_waits_goes_on_and_stops(page):
     press(page, "Stop")
     page.wait_for_function("document.querySelector('progress').value === 0")
     assert width.is_enabled()
+
+
+def test_an_accident_is_one_press_and_the_model_of_before_comes_back(page):
+    train(page)
+    press(page, "Train much too fast")
+    assert page.evaluate("document.activeElement.textContent") == "Pause"
+    words = status(page)
+    words.filter(has_text="The steps are too long").wait_for(timeout=60_000)
+    assert words.inner_text().endswith("Your model of before is still below.")
+    assert page.get_by_label("Rates").evaluate("e => e.value") == "5"
+    assert page.get_by_label("Steps", exact=True).evaluate("e => e.value") == "76"
+    press(page, "Go on")
+    page.locator("[data-turns='1']").wait_for()
+    assert page.get_by_role("button", name="Copy this talk").is_enabled()
 
 
 # ---- workers ----
