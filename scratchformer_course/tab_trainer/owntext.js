@@ -49,7 +49,7 @@ course.define("owntext", () => {
       const isShort = length > 0 && length < least;
       field.setAttribute("aria-invalid", String(isShort));
       clear.disabled = length === 0;
-      field.placeholder = `Paste a story, a song book, your mail … of ${say(least)} characters or more, which a batch and a test of it need`;
+      field.placeholder = `Paste a story, a song book, your mail … of ${say(least)} characters or more`;
       status.textContent =
         length === 0
           ? `Empty: it learns from ${corpus}.`
