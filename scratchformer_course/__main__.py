@@ -1,9 +1,12 @@
 """`python -m scratchformer_course NAME …`: the course from the shell, for teachers and tutors."""
 
 import importlib
+import io
 import sys
 
-COMMANDS: dict[str, str] = {}  # what may be called, and what it does: a module of `teaching`
+COMMANDS: dict[str, str] = {  # what may be called, and what it does: a module of `teaching`
+    "hint": "the task and hints of an exercise, without its answer",
+}
 
 
 def main(words: list[str]) -> int:
@@ -17,4 +20,6 @@ def main(words: list[str]) -> int:
 
 
 if __name__ == "__main__":
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a pipe on Windows would not take a √
+        sys.stdout.reconfigure(encoding="utf-8")
     sys.exit(main(sys.argv[1:]))

@@ -51,6 +51,7 @@ TOUCHED = [
     (r"notebooks/(\d\d)_.*", "chapter"),
     (r"scratchformer_course/ch(\d\d)_.*", "chapter"),
     (r"scratchformer_course/kit/.*|tests/kit/.*", "tests/kit"),
+    (r"scratchformer_course/teaching/.*|tests/teaching/.*|AGENTS\.md|paper\..*", "tests/teaching"),
     (r"scratchformer_course/(page_model|tab_trainer)/.*", r"tests/\1"),
     (r"tests/(page_model|tab_trainer|lab|tools|shapes)/.*", r"tests/\1"),
     (r"(lab|tools)/.*", r"tests/\1"),
