@@ -487,7 +487,7 @@ def test_of_mistakes_that_fit_the_one_that_fits_most_cases_is_named_in_any_order
     assert check(lambda x, mode: x * 2).message.startswith("The mode is ignored.\n")
     # As `SQUARES` does in two cases, and in the third as nobody does: only what it does is said.
     message = check(lambda x, mode: x * (1, 4, 7)[mode - 1]).message
-    assert message.startswith("On this input it does what an answer does that squares.\n`scaled(")
+    assert message.startswith("On this input it does the same as this mistake: squares.\n`scaled(")
     # Right in the first case, where `DOUBLES` is not: its diagnosis would mislead.
     message = check(lambda x, mode: x * (mode if mode < 3 else 2)).message
     assert "ignored" not in message and "returned 2 at [0], expected 3" in message

@@ -240,7 +240,7 @@ class Exercise:
                 found.setdefault(sum(agrees), []).append(candidate)
         nearest = found[max(found)] if found else []
         if nearest and max(found) < len(cases):
-            same_here = f"On this input it does what an answer does that {nearest[0].description}"
+            same_here = f"On this input it does the same as this mistake: {nearest[0].description}"
             return same_here if len(nearest) == 1 else ""
         specific = [each for each in nearest if each.is_specific]
         said = ". Or: ".join(sorted({each.diagnosis for each in specific or nearest}))
