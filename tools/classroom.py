@@ -119,7 +119,7 @@ def code(cell: NotebookNode, names: list[str], wheel: str) -> str:
     """What students run in place of a cell; "" if it is gone. `names` are those of the stubs."""
     if cell.source.startswith("# @title Set-up"):
         return SET_UP.replace("WHEEL", wheel)
-    if cell.source.startswith("# @title Checks"):
+    if cell.source.startswith("# @title Check"):  # Checks: …, Check of the worked solution …
         return ""
     worked = rf"\b({'|'.join(names)})_?[sS]olution\b"
     source = re.sub(rf"\.choose\(\s*(\w+),\s*{worked}\s*\)", r".choose(\1)", cell.source)
@@ -138,12 +138,12 @@ def without_answers(cells: list[NotebookNode]) -> Iterator[str]:
     answer.
     """
     closed = set(re.findall(r'class="course-guess-end" data-question="([^"]*)"', str(cells)))
-    state = question = ""  # "asked": an output is to come; "answered": prose about it is gone
+    state = question = ""  # asked: an output is to come; answered: prose about it; told: it is gone
     for cell in cells:
         if cell.cell_type == "code":
             if state == "asked" and answers(cell):
                 state = "answered"
-            elif state == "answered" and not FOLDS & tags(cell):
+            elif state in ("answered", "told") and not FOLDS & tags(cell):
                 state = ""
             yield ""
             continue
@@ -156,9 +156,9 @@ def without_answers(cells: list[NotebookNode]) -> Iterator[str]:
             elif block.startswith("#") and state != "asked":
                 state = "known" if block == "## How we know" else ""
                 blocks += [] if state else [block]
-            elif state == "answered":
-                blocks += [] if GUESSED in blocks else [GUESSED]
-                state = state if question in closed else ""
+            elif state in ("answered", "told"):
+                blocks += [GUESSED] if state == "answered" else []
+                state = "told" if question in closed else ""
             elif state != "known" or block.startswith("**"):
                 state = "" if state == "known" else state
                 blocks.append(block)
