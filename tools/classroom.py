@@ -79,8 +79,8 @@ def chosen(asked: str) -> list[Path]:
     paths = {int(path.name[:2]): path for path in (ROOT / "notebooks").glob("[0-9]*.ipynb")}
     least, most = min(paths), max(paths)
     numbers: set[int] = set()
-    for part in (asked or f"{least}-{most}").split(","):
-        match = re.fullmatch(r"(\d{1,2})(?:-(\d{1,2}))?", part.strip())
+    for part in re.split(r"[,\s]+", asked or f"{least}-{most}"):
+        match = re.fullmatch(r"(\d{1,2})(?:-(\d{1,2}))?", part)
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
         if not least <= first <= last <= most:
             raise ValueError(
@@ -223,7 +223,7 @@ def classroom(paths: list[Path], folder: Path = FOLDER) -> Path:
 
 def main(words: list[str]) -> int:
     try:
-        paths = chosen(",".join(words))
+        paths = chosen(" ".join(words))
     except ValueError as error:
         print(f"classroom: {error}")
         return 2
