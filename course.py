@@ -211,6 +211,12 @@ def bundle() -> None:
 
 
 @command
+def classroom(*chapters: str) -> None:
+    """the notebooks without answers, for students, of all CHAPTERS or 05-10: build/classroom.zip"""
+    tool("tools.classroom", *chapters)
+
+
+@command
 def pdf() -> None:
     """the course as one PDF, printed by Chromium: build/transformers-from-scratch.pdf"""
     book()

@@ -169,13 +169,16 @@ class Exercise:
             why = f"what `{self.name}` returned cannot be examined ({error_in_words(error)})."
             return Verdict(self.number, "try again", why)
 
-    def choose(self, mine: Any, worked: Callable, *given: Any) -> Callable:
-        """The reader's function if it passes its check, else the worked one; prints which."""
+    def choose(self, mine: Any, worked: Answer | None = None, *given: Any) -> Answer:
+        """The reader's function if it passes its check, else the worked one; prints which.
+
+        The table's own right answer takes the place of a worked one that is not given.
+        """
         if self(mine, *given):
             print(f"From here on: your `{self.name}`.")
             return mine
-        print(f"From here on: the worked `{self.name}`.")
-        return worked
+        print(f"From here on: {'a right' if worked is None else 'the worked'} `{self.name}`.")
+        return self.right if worked is None else worked
 
     def compare(self, call: Call) -> str:
         """Try all cases; raises `Wrong` with the best diagnosis. Returns the words of praise."""
