@@ -3,7 +3,9 @@
 import importlib
 import sys
 
-COMMANDS: dict[str, str] = {}  # what may be called, and what it does: a module of `teaching`
+COMMANDS = {  # what may be called, and what it does: a module of `teaching`
+    "grade": "grade students' notebooks: points, verdicts and diagnoses",
+}
 
 
 def main(words: list[str]) -> int:

@@ -1,0 +1,106 @@
+"""A process of its own for each answer of a notebook, bounded in seconds, memory and rights.
+
+On Linux it has namespaces of its own, where the system grants them: no network, a read-only disk,
+and no process but its own. Everywhere it has an empty folder, none of the variables of the
+environment that may hold secrets, and the hook of `guard.py`. What it prints goes nowhere.
+
+The verdict is made beside the student's code, in one process, since many checks look at objects.
+Values, however, are compared by who asks (`points.py`), and a check that was changed is noticed. A
+student who walks through the interpreter's frames could still forge a verdict where an exercise has
+no cases, and read what is readable. A grade on which much depends wants a container around it all.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import os
+import secrets
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+from typing import Any
+
+from scratchformer.files import cache_folder
+
+START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
+START += "from scratchformer_course.teaching.examiner import main; main()"
+ISOLATED = ["unshare", "--map-root-user", "--net", "--mount", "--pid", "--fork", "--kill-child"]
+PATIENCE = 60.0  # seconds that a process may take to start
+LARGEST = 2**26  # bytes of a reply
+KEPT = ("PATH", "SYSTEMROOT", "LD_LIBRARY_PATH", "LANG", "TIKTOKEN_CACHE_DIR")
+
+
+@functools.cache
+def isolation() -> list[str]:
+    """The command before the command that gives a process namespaces of its own, if one may."""
+    with contextlib.suppress(OSError):
+        if subprocess.run([*ISOLATED, "true"], capture_output=True).returncode == 0:
+            return ISOLATED
+    return []
+
+
+def examine(
+    cells: list[str], chapter: str, number: str, seed: int, seconds: float
+) -> dict[str, Any]:
+    """What `examiner.py` says of the answer to exercise `number` in these cells.
+
+    Keys: "state", "message", "values", and "changed", the name of a part of the checker that is no
+    longer what it was. A process that ends without an answer has the state "try again".
+    """
+    word = secrets.token_hex(16)
+    job = {"cells": cells, "chapter": chapter, "number": number, "seed": seed, "word": word}
+    job |= {"seconds": seconds, "is_isolated": bool(isolation())}
+    said, is_late = _said(json.dumps(job).encode(), seconds)
+    for line in reversed(said.splitlines()):
+        if line.startswith(word.encode()):
+            return json.loads(line.partition(b" ")[2])
+    why = "the notebook ends the process in which it is graded, or fills its memory."
+    if is_late or b"Timeout (" in said:
+        why = f"it did not end within {seconds:g} seconds: is there a loop that never ends?"
+    return {"state": "try again", "message": why}
+
+
+def _said(job: bytes, seconds: float) -> tuple[bytes, bool]:
+    """What a process says to a job, and whether it had to be ended for its time."""
+    path = json.dumps([os.path.abspath(folder) for folder in sys.path])
+    is_late = threading.Event()
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        process = subprocess.Popen(
+            [*isolation(), sys.executable, "-I", "-B", "-c", START, path],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=folder,
+            env=_environment(folder),
+            start_new_session=True,
+        )
+        assert process.stdin and process.stdout
+
+        def end() -> None:
+            is_late.set()
+            process.kill()
+
+        timer = threading.Timer(seconds + PATIENCE, end)
+        timer.start()
+        try:
+            with contextlib.suppress(OSError), process.stdin:
+                process.stdin.write(job)
+            said = process.stdout.read(LARGEST)
+        finally:
+            timer.cancel()
+            process.kill()
+            process.stdout.close()
+            process.wait()
+    return said, is_late.is_set()
+
+
+def _environment(folder: str) -> dict[str, str]:
+    """What a student's process knows of this one's variables."""
+    course = {k: v for k, v in os.environ.items() if k in KEPT or k.startswith("SCRATCHFORMER_")}
+    places = dict.fromkeys(("HOME", "USERPROFILE", "TMPDIR", "TEMP", "TMP"), folder)
+    cache = {"SCRATCHFORMER_CACHE": str(Path(cache_folder()).resolve())}
+    return {**course, **places, **cache, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
