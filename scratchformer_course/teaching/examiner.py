@@ -23,7 +23,7 @@ from scratchformer_course.kit.checks.sandbox import Ended
 from scratchformer_course.kit.checks.state import SEED
 from scratchformer_course.kit.checks.verdict import Wrong
 from scratchformer_course.teaching import guard, student
-from scratchformer_course.teaching.fresh_cases import fresh_cases, runnable
+from scratchformer_course.teaching.fresh_cases import runnable, with_fresh_cases
 from scratchformer_course.teaching.plain_values import pack
 from scratchformer_course.teaching.tables import exercise, exercises
 
@@ -72,20 +72,21 @@ def main() -> None:
         os.dup2(nothing, stream)
     each = exercise(job["number"])
     known = {other.name: other.right for other in exercises(job["chapter"])}
-    each.add_cases(fresh_cases(each, job["seed"]))
-    before = guard.marks()
-    if job["is_isolated"]:
-        guard.read_only()
-    guard.bound_memory()
-    faulthandler.dump_traceback_later(job["seconds"], exit=True, file=reply)
-    guard.refuse()
-    try:
-        result = examined(each, student.answer(job["cells"], each.name, known))
-    except student.Unwritten as why:
-        result = {"state": "try again", "message": str(why), "values": pack([])}
-    except BaseException as error:
-        result = {"state": "try again", "message": f"it ends with {type(error).__name__}."}
-    result["changed"] = guard.changed(before, guard.marks())
+    with with_fresh_cases(each, job["seed"]):
+        each(each.right, run=at_once)  # loads what the check needs, while that is allowed
+        before = guard.marks()
+        if job["is_isolated"]:
+            guard.read_only()
+        guard.bound_memory()
+        faulthandler.dump_traceback_later(job["seconds"], exit=True, file=reply)
+        guard.refuse()
+        try:
+            result = examined(each, student.answer(job["cells"], each.name, known))
+        except student.Unwritten as why:
+            result = {"state": "try again", "message": str(why)}
+        except BaseException as error:
+            result = {"state": "try again", "message": f"it ends with {type(error).__name__}."}
+        result["changed"] = guard.changed(before, guard.marks())
     reply.write(f"\n{job['word']} {json.dumps(result)}\n".encode())
     reply.flush()
     os._exit(0)  # no thread of the notebook's, and nothing that it wants done at the end

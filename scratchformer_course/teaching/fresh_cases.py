@@ -1,13 +1,15 @@
-"""Cases that no reader has seen, drawn from a teacher's seed, and the values that are right there.
+"""Cases that no reader has seen, drawn from a teacher's seed.
 
-An exercise whose further cases are drawn draws others. Of any other, the listed cases are taken with
-the numbers of each tensor, and the bytes of each text, in another order; truth values stay.
+An exercise whose further cases are drawn draws others. Of any other, the listed cases are taken
+with the numbers of each tensor, and the bytes of each text, in another order; truth values stay.
 """
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import random
+from collections.abc import Iterator
 from typing import Any
 
 from scratchformer_course.kit.checks.classes import as_function
@@ -27,7 +29,8 @@ def fresh_cases(exercise: Exercise, seed: int) -> list[tuple]:
 
     Cases that are listed already, or for which the right answer is no finite number, are left out.
     """
-    more, listed = exercise.more, exercise.cases
+    more: Any = exercise.more
+    listed = exercise.cases
     if callable(more) and "start" in inspect.signature(more).parameters:
         made = more(start=APART * (seed + 1))
         found = [case if isinstance(case, tuple) else (case,) for case in made]
@@ -36,6 +39,17 @@ def fresh_cases(exercise: Exercise, seed: int) -> list[tuple]:
         found = [tuple(_reordered(part, draw) for part in case) for case in listed]
     new = [case for case in found if not any(same(case, known) for known in listed)]
     return [case for case in new if _is_fair(case, exercise)]
+
+
+@contextlib.contextmanager
+def with_fresh_cases(exercise: Exercise, seed: int) -> Iterator[None]:
+    """Inside, the exercise has the fresh cases of a seed as well."""
+    before = exercise.more
+    exercise.add_cases(fresh_cases(exercise, seed))
+    try:
+        yield
+    finally:
+        exercise.more = before
 
 
 def _reordered(part: Any, draw: random.Random) -> Any:

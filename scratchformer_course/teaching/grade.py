@@ -1,11 +1,12 @@
 """Grades students' notebooks: points, a verdict and a diagnosis for each exercise.
 
-Usage: python -m scratchformer_course grade NOTEBOOK… [--seed N] [--seconds S] [--json] [--out FOLDER]
+Usage: python -m scratchformer_course grade NOTEBOOK… [--seed N] [--seconds S] [--json]
+                                            [--out FOLDER]
 
-The functions that a student wrote are taken out of the notebook (`student.py`), each is checked in a
-process of its own (`student_process.py`) with the cases of its exercise and with fresh ones, and the
-points follow from both (`points.py`). What else the notebook prints, trains or draws is not run.
-Ends with 0 if all exercises passed, 1 if not, and 2 if a file cannot be graded: then none is.
+The functions that a student wrote are taken out of the notebook (`student.py`), each is checked in
+a process of its own (`student_process.py`) with the cases of its exercise and with fresh ones, and
+the points follow from both (`points.py`). What else the notebook prints, trains or draws is not
+run. Ends with 0 if all exercises passed, 1 if not, and 2 if a file cannot be graded: then none is.
 """
 
 from __future__ import annotations
@@ -16,12 +17,11 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 from scratchformer.files import atomic_write
 from scratchformer_course.kit.checks.sandbox import LIMIT
-from scratchformer_course.teaching.grade_report import Report, gradescope, line, markdown, table
+from scratchformer_course.teaching.grade_report import Report, gradescope, lines, markdown, table
 from scratchformer_course.teaching.points import grade
 from scratchformer_course.teaching.student_process import examine
 from scratchformer_course.teaching.tables import chapters, exercises
@@ -54,7 +54,7 @@ def graded(path: Path, chapter: str, cells: list[str], seed: int, seconds: float
 
 
 def write(reports: list[Report], folder: Path) -> None:
-    """A report in Markdown and in JSON for each notebook, in folders like theirs, and grades.csv."""
+    """Reports for each notebook (NAME.md, NAME.json), in folders like theirs, and grades.csv."""
     paths = [Path(os.path.abspath(each.notebook)) for each in reports]
     above = Path(os.path.commonpath([path.parent for path in paths]))
     for path, report in zip(paths, reports, strict=True):
@@ -74,7 +74,7 @@ def main(words: list[str]) -> int:
     parser.add_argument("notebooks", nargs="+", type=Path, metavar="NOTEBOOK")
     parser.add_argument("--seed", type=int, default=0, help="draws the fresh cases (default: 0)")
     parser.add_argument(
-        "--seconds", type=float, default=2 * LIMIT, help="for an exercise (default: %(default)g)"
+        "--seconds", type=float, default=4 * LIMIT, help="for an exercise (default: %(default)g)"
     )
     parser.add_argument("--json", action="store_true", help="print Gradescope's results.json")
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="write reports and grades.csv")
@@ -87,18 +87,21 @@ def main(words: list[str]) -> int:
             found.append((path, *read(path)))
         except (OSError, ValueError) as error:
             wrong.append(f"{path}: {getattr(error, 'strerror', None) or error}")
+    try:
+        if options.out:
+            options.out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        wrong.append(f"{options.out}: {error.strerror}")
     if wrong:
         print(*wrong, sep="\n", file=sys.stderr)
         return 2
-    reports = [graded(*each, options.seed, options.seconds) for each in found]
+    reports = []
+    for each in found:
+        reports.append(graded(*each, options.seed, options.seconds))
+        if not options.json:
+            print(lines(reports[-1]), flush=True)
+    if options.json:
+        print(json.dumps(gradescope(reports), indent=1))
     if options.out:
         write(reports, options.out)
-    print(json.dumps(gradescope(reports), indent=1) if options.json else "\n".join(lines(reports)))
     return int(any(report.points < report.maximum for report in reports))
-
-
-def lines(reports: list[Report]) -> Iterator[str]:
-    """The reports for the terminal."""
-    for each in reports:
-        yield f"{each.notebook} (chapter {each.chapter}): {each.points:g} of {each.maximum:g}"
-        yield from map(line, each.grades)

@@ -29,10 +29,13 @@ class Report:
         return MOST * len(self.grades)
 
 
-def line(each: Grade) -> str:
-    """One line for the terminal."""
-    first = each.message.partition("\n")[0]
-    return f"  {each.number:<5} {each.points:4.1f} of {MOST:g}  {each.state}: {each.name}. {first}"
+def lines(report: Report) -> str:
+    """The report for the terminal: a line for each exercise, after one for the notebook."""
+    found = [f"{report.notebook}: {report.points:g} of {report.maximum:g}"]
+    for each in report.grades:
+        first = each.message.partition("\n")[0]
+        found.append(f"  {each.number:<5} {each.points:4.1f} {each.state}: {each.name}. {first}")
+    return "\n".join(found)
 
 
 def gradescope(reports: list[Report]) -> dict[str, Any]:

@@ -13,14 +13,13 @@ import contextlib
 import ctypes
 import os
 import sys
-from types import FunctionType, ModuleType
+from types import FunctionType
 from typing import Any
 
 MEMORY = 2 * 2**30  # bytes that a student's process may grow by
-REFUSED = ("remove", "rename", "rmdir", "mkdir", "link", "symlink", "truncate", "chmod", "chown")
-REFUSED += ("utime", "fork", "forkpty", "exec", "spawn", "posix_spawn", "system", "startfile")
-REFUSED += ("kill", "killpg", "setxattr", "removexattr", "lockf", "chflags")
-EVENTS = (*(f"os.{name}" for name in REFUSED), "sys.settrace", "sys.setprofile")
+REFUSED = """remove rename rmdir mkdir link symlink truncate chmod chown chflags utime setxattr
+removexattr fork forkpty exec spawn posix_spawn system startfile kill killpg""".split()
+EVENTS = frozenset([*(f"os.{name}" for name in REFUSED), "sys.settrace", "sys.setprofile"])
 ROOMS = ("socket.", "subprocess.", "shutil.", "ctypes.", "gc.", "pty.", "winreg.", "sqlite3.")
 RESTS_ON = ("builtins", "math", "torch", "torch.nn.functional", "torch.functional", "inspect")
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
@@ -29,13 +28,14 @@ WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 def refuse() -> None:
     """From now on, until the process ends, raise PermissionError at what a grade does not need."""
 
-    def hook(event: str, args: tuple, events: Any = frozenset(EVENTS)) -> None:
-        # no built-in function is called here: a notebook may have replaced it
+    refused, rooms, writing, error = EVENTS, ROOMS, WRITING, PermissionError
+
+    def hook(event: str, args: tuple) -> None:  # looks up no name that a notebook can replace
         if event == "open":
-            if args[2] & WRITING:
-                raise PermissionError("a graded notebook may not write files")
-        elif event in events or event.startswith(ROOMS):
-            raise PermissionError(f"a graded notebook may not do this ({event})")
+            if args[2] & writing:
+                raise error("a graded notebook may not write files")
+        elif event in refused or event.startswith(rooms):
+            raise error(f"a graded notebook may not do this ({event})")
 
     sys.addaudithook(hook)
 

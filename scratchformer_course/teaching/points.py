@@ -1,8 +1,8 @@
 """Points for an exercise, from what a student's process says and from the values that it sends.
 
-Each exercise has `MOST` points. They are given if its check passes and if, compared here, the values
-are right on every case, listed or fresh. Otherwise the share of the cases that are right gives up to
-`PARTIAL` points, where the share that one constant answer could reach counts nothing. An exercise
+Each exercise has `MOST` points. They are given if its check passes and if, compared here, the
+values are right on every case, listed or fresh. Otherwise the share of the cases that are right
+gives up to `PARTIAL` points, where what one constant answer could reach counts nothing. An exercise
 that has no cases, because many answers are right, has all points or none.
 """
 
@@ -15,7 +15,7 @@ from typing import Any
 
 from scratchformer_course.kit.checks.compare import fresh, matches
 from scratchformer_course.kit.checks.engine import Exercise
-from scratchformer_course.teaching.fresh_cases import fresh_cases, runnable
+from scratchformer_course.teaching.fresh_cases import runnable, with_fresh_cases
 from scratchformer_course.teaching.plain_values import unpack
 
 MOST, PARTIAL = 10.0, 5.0
@@ -38,13 +38,9 @@ class Grade:
 @functools.cache
 def right_values(exercise: Exercise, seed: int) -> list:
     """The values that are right on the cases of the table, and on the fresh ones of a seed."""
-    before = exercise.more
-    exercise.add_cases(fresh_cases(exercise, seed))
-    try:
+    with with_fresh_cases(exercise, seed):
         right = runnable(exercise.right, exercise)
         return [right(*fresh(case)) for case in exercise.cases]
-    finally:
-        exercise.more = before
 
 
 def grade(exercise: Exercise, said: dict[str, Any], seed: int) -> Grade:
@@ -67,9 +63,7 @@ def grade(exercise: Exercise, said: dict[str, Any], seed: int) -> Grade:
         constant = max(sum(_agrees(x, y) for x in expected) for y in expected)
         share = max(0, right - constant) / max(1, len(expected) - constant)
         points = round(PARTIAL * share, 1)
-    return Grade(
-        exercise.number, exercise.name, points, state, message, right, len(expected)
-    )
+    return Grade(exercise.number, exercise.name, points, state, message, right, len(expected))
 
 
 def _agrees(value: Any, expected: Any) -> bool:
