@@ -16,7 +16,7 @@ import sys
 from types import FunctionType
 from typing import Any
 
-MEMORY = 2 * 2**30  # bytes that a student's process may grow by
+MEMORY = 2**30  # bytes that a student's process may grow by
 REFUSED = """remove rename rmdir mkdir link symlink truncate chmod chown chflags utime setxattr
 removexattr fork forkpty exec spawn posix_spawn system startfile kill killpg""".split()
 EVENTS = frozenset([*(f"os.{name}" for name in REFUSED), "sys.settrace", "sys.setprofile"])
