@@ -77,7 +77,7 @@ def main() -> None:
         before = guard.marks()
         if job["is_isolated"]:
             guard.read_only()
-        guard.bound_memory()
+        guard.bound()
         faulthandler.dump_traceback_later(job["seconds"], exit=True, file=reply)
         guard.refuse()
         try:

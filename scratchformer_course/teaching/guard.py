@@ -17,6 +17,7 @@ from types import FunctionType
 from typing import Any
 
 MEMORY = 2**30  # bytes that a student's process may grow by
+LARGEST = 2**26  # bytes of its reply
 REFUSED = """remove rename rmdir mkdir link symlink truncate chmod chown chflags utime setxattr
 removexattr fork forkpty exec spawn posix_spawn system startfile kill killpg""".split()
 EVENTS = frozenset([*(f"os.{name}" for name in REFUSED), "sys.settrace", "sys.setprofile"])
@@ -48,15 +49,16 @@ def read_only() -> None:
         ctypes.CDLL(None).syscall(mount_setattr, here, b"/", recursive, attributes, 32)
 
 
-def bound_memory() -> None:
-    """Let the process grow by `MEMORY` bytes, where the system can tell and refuse (Linux)."""
+def bound() -> None:
+    """Bound the memory (on Linux) and what is written to a file (not on Windows)."""
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource
 
+        resource.setrlimit(resource.RLIMIT_FSIZE, (LARGEST, LARGEST))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         with open("/proc/self/statm", "rb") as file:
             most = int(file.read().split()[0]) * resource.getpagesize() + MEMORY
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def marks() -> dict[str, tuple]:

@@ -55,7 +55,7 @@ def read(cells: list[str]) -> tuple[list[Statement], dict[int, str]]:
         linecache.cache[_file(i)] = (len(code), None, code.splitlines(keepends=True), _file(i))
         try:
             tree = ast.parse(code, _file(i))
-            statements += [_statement(node, i, code.startswith("# @title")) for node in tree.body]
+            statements += [_statement(node, i, code) for node in tree.body]
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             line = f", in line {error.lineno}" if isinstance(error, SyntaxError) else ""
             unreadable[i] = f"{type(error).__name__}: {getattr(error, 'msg', error)}{line}."
@@ -66,13 +66,15 @@ def _file(cell: int) -> str:
     return f"<cell {cell}>"
 
 
-def _statement(node: ast.stmt, cell: int, is_titled: bool) -> Statement:
-    table = symtable.symtable(ast.unparse(node), _file(cell), "exec")
+def _statement(node: ast.stmt, cell: int, code: str) -> Statement:
+    nodes = [*getattr(node, "decorator_list", []), node]
+    source = "\n".join(ast.get_source_segment(code, each) or "" for each in nodes)
+    table = symtable.symtable(source, _file(cell), "exec")
     top = table.get_symbols()
     makes = {each.get_name() for each in top if each.is_assigned() or each.is_imported()}
     uses = {each.get_name() for each in top if each.is_referenced()} | {*_globals(table)}
     fills = {_root(place) for part in ast.walk(node) for place in _changed(part)}
-    return Statement(node, cell, is_titled, makes, fills, uses)
+    return Statement(node, cell, code.startswith("# @title"), makes, fills, uses)
 
 
 def _globals(table: symtable.SymbolTable) -> Iterator[str]:
@@ -176,6 +178,6 @@ def answer(cells: list[str], name: str, known: dict[str, Any]) -> Any:
         except BaseException as error:  # SystemExit too
             what = ", ".join(sorted(each.makes or each.fills))
             why = " ".join(f"{type(error).__name__}: {error}".split())[:300]
-            source = ast.unparse(each.node).splitlines()[0]
-            raise Unwritten(f"`{what}` cannot be made. {why}, in `{source[:100]}`.") from None
+            line = linecache.getline(_file(each.cell), each.node.lineno).strip()[:100]
+            raise Unwritten(f"`{what}` cannot be made. {why}, in `{line}`.") from None
     return names.get(name, ...)

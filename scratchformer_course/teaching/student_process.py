@@ -20,17 +20,15 @@ import secrets
 import subprocess
 import sys
 import tempfile
-import threading
-from pathlib import Path
 from typing import Any
 
 from scratchformer.files import cache_folder
+from scratchformer_course.teaching import guard
 
 START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
 START += "from scratchformer_course.teaching.examiner import main; main()"
 ISOLATED = ["unshare", "--map-root-user", "--net", "--mount", "--pid", "--fork", "--kill-child"]
 PATIENCE = 60.0  # seconds that a process may take to start
-LARGEST = 2**26  # bytes of a reply
 KEPT = ("PATH", "SYSTEMROOT", "LD_LIBRARY_PATH", "LANG", "TIKTOKEN_CACHE_DIR")
 
 
@@ -54,53 +52,33 @@ def examine(
     word = secrets.token_hex(16)
     job = {"cells": cells, "chapter": chapter, "number": number, "seed": seed, "word": word}
     job |= {"seconds": seconds, "is_isolated": bool(isolation())}
-    said, is_late = _said(json.dumps(job).encode(), seconds)
+    path = json.dumps([os.path.abspath(folder) for folder in sys.path])
+    why = "the notebook ends the process in which it is graded, or fills its memory."
+    late = f"it did not end within {seconds:g} seconds: is there a loop that never ends?"
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as reply:
+        try:
+            subprocess.run(
+                [*isolation(), sys.executable, "-I", "-B", "-c", START, path],
+                input=json.dumps(job).encode(),
+                stdout=reply,
+                stderr=subprocess.DEVNULL,
+                cwd=folder,
+                env=_environment(folder),
+                timeout=seconds + PATIENCE,
+            )
+        except subprocess.TimeoutExpired:
+            why = late
+        reply.seek(0)
+        said = reply.read(guard.LARGEST)
     for line in reversed(said.splitlines()):
         if line.startswith(word.encode()):
             return json.loads(line.partition(b" ")[2])
-    why = "the notebook ends the process in which it is graded, or fills its memory."
-    if is_late or b"Timeout (" in said:
-        why = f"it did not end within {seconds:g} seconds: is there a loop that never ends?"
-    return {"state": "try again", "message": why}
-
-
-def _said(job: bytes, seconds: float) -> tuple[bytes, bool]:
-    """What a process says to a job, and whether it had to be ended for its time."""
-    path = json.dumps([os.path.abspath(folder) for folder in sys.path])
-    is_late = threading.Event()
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        process = subprocess.Popen(
-            [*isolation(), sys.executable, "-I", "-B", "-c", START, path],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            cwd=folder,
-            env=_environment(folder),
-            start_new_session=True,
-        )
-        assert process.stdin and process.stdout
-
-        def end() -> None:
-            is_late.set()
-            process.kill()
-
-        timer = threading.Timer(seconds + PATIENCE, end)
-        timer.start()
-        try:
-            with contextlib.suppress(OSError), process.stdin:
-                process.stdin.write(job)
-            said = process.stdout.read(LARGEST)
-        finally:
-            timer.cancel()
-            process.kill()
-            process.stdout.close()
-            process.wait()
-    return said, is_late.is_set()
+    return {"state": "try again", "message": late if b"Timeout (" in said else why}
 
 
 def _environment(folder: str) -> dict[str, str]:
     """What a student's process knows of this one's variables."""
     course = {k: v for k, v in os.environ.items() if k in KEPT or k.startswith("SCRATCHFORMER_")}
     places = dict.fromkeys(("HOME", "USERPROFILE", "TMPDIR", "TEMP", "TMP"), folder)
-    cache = {"SCRATCHFORMER_CACHE": str(Path(cache_folder()).resolve())}
+    cache = {"SCRATCHFORMER_CACHE": os.path.abspath(cache_folder())}
     return {**course, **places, **cache, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}

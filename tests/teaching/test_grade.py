@@ -120,6 +120,8 @@ def taken(*cells):
             ["found = []\nfor i in range(3):\n    found.append(i)", "spread = lambda x: found"],
             [0, 1, 2],
         ),
+        (["def twice(f):\n    return lambda x: 2 * f(x)", "@twice\ndef spread(x): return 9"], 18),
+        (["k = 'ab'; m = 3", "def spread(x):\n    return len(k) + m"], 5),
         (["def mine(x):\n    return x", "spread = mine"], 2),
         (
             [
@@ -175,22 +177,25 @@ PATCHES = {
     "the right answers": "checks.merge_pair.solutions.append(1)",
     "Python": "import builtins\nbuiltins.all = builtins.isinstance = lambda *args: True",
 }
+REFUSED = "a graded notebook may not"
+LATE = "is there a loop that never ends"
 TRIES = {
-    "never ends": "while True: pass",
-    "never ends in C": "import re\nre.match('(a+)+$', 'a' * 50 + 'b')",
-    "exits": "import os\nos._exit(0)",
-    "exits by an error": "raise SystemExit",
-    "prints a gigabyte": "for i in range(1000): print('x' * 10**6)",
-    "fills the memory": "x = [bytearray(10**9) for i in range(100)]",
-    "deletes a file": "import os\nos.remove({file!r})",
-    "deletes a folder": "import shutil\nshutil.rmtree({folder!r})",
-    "overwrites a file": "open({file!r}, 'w').write('x')",
-    "ends who asks": "import os\nos.kill(os.getppid(), 9)",
-    "starts a process": "import subprocess\nsubprocess.run(['rm', {file!r}])",
-    "connects": "import socket\nsocket.create_connection(('localhost', 80))",
-    "raises a verdict": "raise verdict.Wrong('well done', 'passed')",
-    "forges a reply": "forge()",
-    "equals everything": "return type('Any', (tuple,), {{'__eq__': lambda *args: True}})()",
+    "never ends": ("while True: pass", LATE),
+    "never ends in C": ("import re\nre.match('(a+)+$', 'a' * 50 + 'b')", LATE),
+    "exits": ("os._exit(0)", "ends the process"),
+    "exits by an error": ("raise SystemExit", "ends the program"),
+    "prints a gigabyte": ("for i in range(1000): print('x' * 10**6)", ""),
+    "fills the memory": ("x = [bytearray(10**9) for i in range(100)]", ""),
+    "deletes a file": ("os.remove({file!r})", REFUSED),
+    "deletes a folder": ("import shutil\nshutil.rmtree({folder!r})", REFUSED),
+    "overwrites a file": ("open({file!r}, 'w').write('x')", REFUSED),
+    "ends who asks": ("os.kill(os.getppid(), 9)", REFUSED),
+    "starts a process": ("import subprocess\nsubprocess.run(['rm', {file!r}])", REFUSED),
+    "connects": ("import socket\nsocket.create_connection(('localhost', 80))", REFUSED),
+    "looks for the checker": ("import gc\ngc.get_objects()", REFUSED),
+    "raises a verdict": ("raise verdict.Wrong('well done', 'passed')", "well done"),
+    "forges a reply": ("forge()", "returned `()`"),
+    "equals everything": ("return type('Any', (), {{'__eq__': lambda *args: True}})()", "returned"),
 }
 OPEN = """
 import contextlib, os, sys
@@ -224,15 +229,15 @@ def test_who_patches_the_checker_has_no_points(code):
         assert grade(exercise(number), said, SEED).points == 0, said
 
 
-@pytest.mark.parametrize("code", TRIES.values(), ids=TRIES)
-def test_a_hostile_notebook_has_a_verdict_no_points_and_does_no_harm(code, tmp_path):
+@pytest.mark.parametrize(("code", "words"), TRIES.values(), ids=TRIES)
+def test_a_hostile_notebook_has_a_verdict_no_points_and_does_no_harm(code, words, tmp_path):
     file = tmp_path / "others" / "work.txt"
     file.parent.mkdir()
     file.write_text("of another student")
     cells = hostile(code.format(file=str(file), folder=str(file.parent)))
     said = examine(cells, "01_bpe", "1.2", SEED, 2.0)
     got = grade(exercise("1.2"), said, SEED)
-    assert (got.points, got.state) == (0, "try again") and got.message, got
+    assert (got.points, got.state) == (0, "try again") and words in got.message, got
     assert file.read_text() == "of another student"
 
 
