@@ -87,21 +87,21 @@ def main(words: list[str]) -> int:
             found.append((path, *read(path)))
         except (OSError, ValueError) as error:
             wrong.append(f"{path}: {getattr(error, 'strerror', None) or error}")
+    reports: list[Report] = []
     try:
         if options.out:
             options.out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        wrong.append(f"{options.out}: {error.strerror}")
+        for each in found if not wrong else ():
+            reports.append(graded(*each, options.seed, options.seconds))
+            if not options.json:
+                print(lines(reports[-1]), flush=True)
+        if options.out and reports:
+            write(reports, options.out)
+    except (OSError, RuntimeError) as error:
+        wrong.append(str(error))
     if wrong:
         print(*wrong, sep="\n", file=sys.stderr)
         return 2
-    reports = []
-    for each in found:
-        reports.append(graded(*each, options.seed, options.seconds))
-        if not options.json:
-            print(lines(reports[-1]), flush=True)
     if options.json:
         print(json.dumps(gradescope(reports), indent=1))
-    if options.out:
-        write(reports, options.out)
     return int(any(report.points < report.maximum for report in reports))

@@ -47,7 +47,8 @@ def examine(
     """What `examiner.py` says of the answer to exercise `number` in these cells.
 
     Keys: "state", "message", "values", and "changed", the name of a part of the checker that is no
-    longer what it was. A process that ends without an answer has the state "try again".
+    longer what it was. A process that ends without an answer has the state "try again". Raises
+    RuntimeError if none can be started.
     """
     word = secrets.token_hex(16)
     job = {"cells": cells, "chapter": chapter, "number": number, "seed": seed, "word": word}
@@ -55,13 +56,15 @@ def examine(
     path = json.dumps([os.path.abspath(folder) for folder in sys.path])
     why = "the notebook ends the process in which it is graded, or fills its memory."
     late = f"it did not end within {seconds:g} seconds: is there a loop that never ends?"
-    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as reply:
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory())
+        reply, errors = (stack.enter_context(tempfile.TemporaryFile()) for _ in range(2))
         try:
             subprocess.run(
                 [*isolation(), sys.executable, "-I", "-B", "-c", START, path],
                 input=json.dumps(job).encode(),
                 stdout=reply,
-                stderr=subprocess.DEVNULL,
+                stderr=errors,
                 cwd=folder,
                 env=_environment(folder),
                 timeout=seconds + PATIENCE,
@@ -69,7 +72,10 @@ def examine(
         except subprocess.TimeoutExpired:
             why = late
         reply.seek(0)
-        said = reply.read(guard.LARGEST)
+        errors.seek(0)
+        said, told = reply.read(guard.LARGEST), errors.read(guard.LARGEST).decode(errors="replace")
+    if "Traceback" in told:
+        raise RuntimeError(f"no process for exercise {number}: {told.splitlines()[-1]}")
     for line in reversed(said.splitlines()):
         if line.startswith(word.encode()):
             return json.loads(line.partition(b" ")[2])

@@ -11,6 +11,7 @@ import pytest
 from readers import NOTEBOOKS, stubs
 
 from scratchformer_course.teaching import grade as command
+from scratchformer_course.teaching import student_process
 from scratchformer_course.teaching.examiner import examined
 from scratchformer_course.teaching.fresh_cases import fresh_cases, with_fresh_cases
 from scratchformer_course.teaching.plain_values import pack, unpack
@@ -300,5 +301,13 @@ def test_what_cannot_be_graded_is_named_and_nothing_is_graded(tmp_path, capsys):
     assert command.main([*words, "--out", str(tmp_path / "out")]) == 2
     printed = capsys.readouterr()
     assert printed.out == "" and printed.err.count("\n") == 3
+    assert command.main([str(right), "--out", str(right)]) == 2  # a file, and no folder
     for words in ("an import of a chapter", "expected a notebook", "No such file"):
         assert words in printed.err
+
+
+def test_a_grader_that_cannot_start_says_so_and_gives_no_points(tmp_path, capsys, monkeypatch):
+    notebook = saved(tmp_path / "right.ipynb", filled(of("01")))
+    monkeypatch.setattr(student_process, "START", "import a_module_that_is_not_there")
+    assert command.main([str(notebook)]) == 2
+    assert "a_module_that_is_not_there" in capsys.readouterr().err
