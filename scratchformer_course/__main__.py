@@ -5,6 +5,7 @@ import io
 import sys
 
 COMMANDS: dict[str, str] = {  # what may be called, and what it does: a module of `teaching`
+    "grade": "grade students' notebooks: points, verdicts and diagnoses",
     "hint": "the task and hints of an exercise, without its answer",
 }
 

@@ -32,6 +32,7 @@ SLOW = {
     "test_models.py": "split",
     "test_distributed.py": "together",
     "test_exercises.py": "split",
+    "test_grade.py": "split",
     "test_cli.py": "together",
     "test_shapes.py": "split",
     "test_checkpoints.py": "together",

@@ -48,6 +48,7 @@ averaging_weights = exercise(
     "averaging_weights(T: int) -> (T, T), for which weights @ x is the mean of each prefix of x",
     cases=(4, 1, 7, 2, 12, 70),
     judge=judge_averaging_weights,
+    more=drawn(4, lambda draw: draw.randint(1, 40)),
     right=[right_averaging_weights, by_softmax],
     hints=[
         "How many ones does row `t` hold after `tril()`?",

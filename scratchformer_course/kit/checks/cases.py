@@ -8,12 +8,13 @@ from collections.abc import Callable
 from typing import Any
 
 
-def drawn(n: int, make: Callable[[random.Random], Any]) -> Callable[[], list]:
+def drawn(n: int, make: Callable[[random.Random], Any]) -> Callable[..., list]:
     """A function that gives n cases; `make` draws one, with a seed of its own.
 
     They stand beside the cases of a table that are written out, and refuse what those let pass.
+    Called with another number to start the seeds at, it gives n others (for a grade).
     """
-    return functools.cache(lambda: [make(random.Random(seed)) for seed in range(n)])
+    return functools.cache(lambda start=0: [make(random.Random(start + i)) for i in range(n)])
 
 
 def normal(draw: random.Random, *shape: int, scale: float = 1.0) -> Any:

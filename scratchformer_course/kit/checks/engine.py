@@ -118,7 +118,7 @@ class Exercise:
         self.solutions, self.mistakes = list(right), list(mistakes)
         self.judge, self.explain = judge, explain
         self.hints, self.question = list(hints), question
-        self.praise, self._cases, self._more = praise, cases, more
+        self.praise, self._cases, self.more = praise, cases, more
         self.right: Any = self.solutions[0]  # a class may be what other classes are built on
         self.is_class = isinstance(self.right, type)
         self.parameters = list(inspect.signature(self.right).parameters)
@@ -133,8 +133,12 @@ class Exercise:
 
         An object also meets each of its cases upside down: other inputs of the same shapes.
         """
-        cases, more = _tuples(self._cases), _tuples(self._more)
+        cases, more = _tuples(self._cases), _tuples(self.more)
         return [*cases, *more, *(map(upside_down, cases) if self.is_class else ())]
+
+    def add_cases(self, cases: Sequence[tuple]) -> None:
+        """Try these as well from now on, as if they were drawn by the table."""
+        self.more = [*_tuples(self.more), *cases]
 
     def __call__(
         self, function: Any, *given: Any, limit: float = LIMIT, run: Runner = usual
@@ -164,7 +168,8 @@ class Exercise:
             default = f"`{self.name}` gives the right answer{calls}."
             return Verdict(self.number, "passed", praise or default)
         except Wrong as wrong:
-            return Verdict(self.number, wrong.state, str(wrong))
+            state = "not yet" if wrong.state == "not yet" else "try again"  # a learner may raise it
+            return Verdict(self.number, state, str(wrong))
         except Exception as error:  # an object that misbehaves when it is looked at
             why = f"what `{self.name}` returned cannot be examined ({error_in_words(error)})."
             return Verdict(self.number, "try again", why)
