@@ -288,9 +288,10 @@ class Flow(FromChapters):
     has_content = False
 
     def run(self) -> list[nodes.Node]:
-        from scratchformer_course.pages import flow
+        from scratchformer_course.pages import flow, flow_numbers
 
-        self.state.document.settings.env.note_dependency(flow.__file__)
+        for module in (flow, flow_numbers):
+            self.state.document.settings.env.note_dependency(module.__file__)
 
         def link(number: str) -> tuple[str, str]:
             chapter = self.chapter(number)

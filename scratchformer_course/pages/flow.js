@@ -109,9 +109,12 @@ course.define("flow", () => {
     const seen = new IntersectionObserver(([{ isIntersecting }]) => isIntersecting && play());
     flow.tabIndex = 0;
     flow.setAttribute("role", "group");
-    flow.setAttribute("aria-label", "A prompt on its way: arrow keys go from stage to stage");
+    flow.setAttribute(
+      "aria-label",
+      "The way to the next character: arrow keys go from stage to stage",
+    );
     flow.querySelector(".flow-said").append(said);
-    flow.querySelector(".flow-controls").append(control, back, next);
+    flow.querySelector(".flow-controls").replaceChildren(control, back, next);
     show(last, 1, false);
     control.hidden = isStill;
     if (!isStill) seen.observe(said);

@@ -7,23 +7,15 @@ top to bottom for a phone, and without words for the head of each chapter.
 """
 
 from collections.abc import Callable
-from functools import cache
 from html import escape
 from itertools import pairwise
 from typing import NamedTuple
 
-import torch
-from torch import Tensor
-
-from scratchformer.attention import recorded_attention
-from scratchformer.models import GPT
-from scratchformer.tokenizers import CharTokenizer
 from scratchformer_course.kit.canvas import COLOURS
 from scratchformer_course.kit.figure import LiveFigure
+from scratchformer_course.pages.flow_numbers import CELLS, PROMPT, Numbers, measure, measure_end
 
 PAGE = "var(--pst-color-background, Canvas)"
-MODEL, PROMPT = "tiny-shakespeare", "ROMEO: What l"
-CELLS = 8  # numbers shown of each vector
 STAGES = {  # a name, and the chapters about it
     "Tokens": ("01",),
     "Vectors": ("02", "03"),
@@ -32,66 +24,7 @@ STAGES = {  # a name, and the chapters about it
     "Chances": ("04", "11", "12"),
 }
 
-Chance = tuple[str, float]  # a character as it is shown, and a number from 0 to 1
 Link = Callable[[str], tuple[str, str]]  # a chapter's number -> its address and its title
-
-
-class Numbers(NamedTuple):
-    """What the model computes for the prompt, T tokens of it, in its L blocks."""
-
-    letters: list[str]  # T, as they are shown
-    ids: list[int]  # T
-    vectors: list[list[float]]  # T × CELLS, of what enters the first block
-    heads: list[list[list[float]]]  # 2 × T × T: the head that reads one back, the widest
-    lengths: list[list[float]]  # (L + 1) × T: of each vector, before the blocks and after each
-    guesses: list[Chance]  # L: what is likeliest after each block, read from the last vector
-    chances: list[Chance]  # the five likeliest next characters, the first one first
-
-
-@cache
-def measure() -> Numbers:
-    """The numbers of the shipped model for the prompt."""
-    model, tokenizer = GPT.pretrained(MODEL).eval(), CharTokenizer.pretrained(MODEL)
-    ids = tokenizer.encode(PROMPT)
-    stream: list[Tensor] = []  # T × C each: before the blocks, and after each
-    hooks = [model.h[0].register_forward_pre_hook(lambda _, given: stream.append(given[0][0]))]
-    hooks += [h.register_forward_hook(lambda *given: stream.append(given[2][0])) for h in model.h]
-    with torch.no_grad(), recorded_attention(model) as weights:
-        model(torch.tensor([ids]))
-        read = [model.lm_head(model.ln_f(x[-1])).softmax(dim=-1) for x in stream[1:]]
-    for hook in hooks:
-        hook.remove()
-    heads = [head for i in range(len(model.h)) for head in weights[f"h.{i}.attn"][0]]
-    pair = max(heads, key=on_the_one_before), max(heads, key=entropy)
-
-    def likeliest(p: Tensor, count: int) -> list[Chance]:
-        values, best = p.topk(count)
-        letters = [visible(tokenizer.decode([i])) for i in best.tolist()]
-        return list(zip(letters, values.tolist(), strict=True))
-
-    return Numbers(
-        [visible(letter) for letter in PROMPT],
-        ids,
-        stream[0][:, :CELLS].tolist(),
-        [head.tolist() for head in pair],
-        [x.norm(dim=-1).tolist() for x in stream],
-        [likeliest(p, 1)[0] for p in read],
-        likeliest(read[-1], 5),
-    )
-
-
-def on_the_one_before(weights: Tensor) -> float:
-    """How much a head's positions look at the position before them."""
-    return weights.diagonal(offset=-1).mean().item()
-
-
-def entropy(weights: Tensor) -> float:
-    """How widely a head's positions look."""
-    return -weights.clamp(min=1e-9).log().mul(weights).sum().item()
-
-
-def visible(token: str) -> str:
-    return token.replace(" ", "␣").replace("\n", "⏎")
 
 
 def sentences(n: Numbers) -> list[str]:
@@ -124,7 +57,7 @@ class Layout(NamedTuple):
     has_words: bool = True
     number: tuple[int, int] = (5, 58)  # along: from a bar's end to its chance, and the room for it
 
-    def across(self, i: float) -> float:
+    def across(self, i) -> float:
         return self.margin + self.lane * (i + 0.5)
 
 
@@ -140,25 +73,25 @@ class Pen:
     def __init__(self, turned: bool):
         self.turned, self.paths, self.words = turned, dict[str, str](), ""
 
-    def at(self, along: float, across: float) -> tuple[float, float]:
+    def at(self, along, across) -> tuple:
         x, y = (across, along) if self.turned else (along, across)
         return round(x, 1), round(y, 1)
 
-    def path(self, look: str, command: str, *points: tuple[float, float]) -> None:
+    def path(self, look: str, command: str, *points: tuple) -> None:
         """A curve (C) or straight lines (L) through the points."""
         first, *rest = (f"{x:g} {y:g}" for x, y in (self.at(*point) for point in points))
         self.paths[look] = self.paths.get(look, "") + f"M{first}{command}{' '.join(rest)}"
 
-    def curve(self, look: str, a: float, c: float, to_a: float, to_c: float) -> None:
+    def curve(self, look: str, a, c, to_a, to_c) -> None:
         middle = (a + to_a) / 2
         self.path(look, "C", (a, c), (middle, c), (middle, to_c), (to_a, to_c))
 
-    def box(self, look: str, a: float, c: float, length: float, breadth: float) -> None:
+    def box(self, look: str, a, c, length, breadth) -> None:
         """A box that begins at `a` and has its middle on `c`."""
         low, high = c - breadth / 2, c + breadth / 2
         self.path(look, "L", (a, low), (a + length, low), (a + length, high), (a, high), (a, low))
 
-    def word(self, a: float, c: float, text: str, kind: str = "") -> None:
+    def word(self, a, c, text: str, kind: str = "") -> None:
         x, y = self.at(a, c)
         kind = kind and f' class="{kind}"'
         self.words += f'<text x="{x:g}" y="{y:g}" dy=".35em"{kind}>{escape(text)}</text>'
@@ -169,14 +102,14 @@ class Pen:
         return shapes
 
 
-def stroke(colour: str, width: float = 1, opacity: float = 1) -> str:
+def stroke(colour: str, width=1.0, opacity=1.0) -> str:
     return (
         f'fill="none" stroke="{COLOURS[colour]}" stroke-width="{width:g}" '
         f'stroke-opacity="{opacity:g}"'
     )
 
 
-def filled(colour: str, opacity: float, line: float = 0) -> str:
+def filled(colour: str, opacity, line=0.0) -> str:
     return (
         f'fill="{COLOURS[colour]}" fill-opacity="{opacity:g}" stroke="{COLOURS[colour]}" '
         f'stroke-width="{line:g}"'
@@ -201,7 +134,7 @@ def draw(n: Numbers, at: Layout) -> list[str]:
     return drawn
 
 
-def draw_tokens(pen: Pen, n: Numbers, at: Layout, start: float, end: float) -> None:
+def draw_tokens(pen: Pen, n: Numbers, at: Layout, start, end) -> None:
     letters = [*n.letters, n.chances[0][0]]
     for i, letter in enumerate(letters):
         c = at.across(i)
@@ -215,7 +148,7 @@ def draw_tokens(pen: Pen, n: Numbers, at: Layout, start: float, end: float) -> N
             pen.path(strand(n, i), "L", (start + (56 if at.has_words else 26), c), (end, c))
 
 
-def draw_vectors(pen: Pen, n: Numbers, at: Layout, start: float, end: float) -> None:
+def draw_vectors(pen: Pen, n: Numbers, at: Layout, start, end) -> None:
     largest = max(abs(number) for vector in n.vectors for number in vector)
     size = (end - start - 16) / CELLS
     for i, vector in enumerate(n.vectors):
@@ -226,7 +159,7 @@ def draw_vectors(pen: Pen, n: Numbers, at: Layout, start: float, end: float) -> 
         pen.path(strand(n, i), "L", (end - 16, at.across(i)), (end, at.across(i)))
 
 
-def draw_heads(pen: Pen, n: Numbers, at: Layout, start: float, end: float) -> None:
+def draw_heads(pen: Pen, n: Numbers, at: Layout, start, end) -> None:
     half = (end - start) / 2
     for i in range(len(n.ids)):
         pen.path(strand(n, i), "L", (start, at.across(i)), (end, at.across(i)))
@@ -240,33 +173,24 @@ def draw_heads(pen: Pen, n: Numbers, at: Layout, start: float, end: float) -> No
                     pen.curve(look, begin, at.across(j), begin + half - 16, at.across(i))
 
 
-def draw_blocks(pen: Pen, n: Numbers, at: Layout, start: float, end: float) -> None:
+def draw_blocks(pen: Pen, n: Numbers, at: Layout, start, end) -> None:
     step, last = (end - start) / len(n.guesses), at.across(len(n.ids) - 1)
     middle, high = at.across((len(n.ids) - 1) / 2), at.lane * (len(n.ids) + 0.2)
+    guessed = f'fill="{PAGE}" stroke="{COLOURS["stream"]}" stroke-width="1.5"'
     for k, (guess, _) in enumerate(n.guesses):
         a = start + step * k
-        for part, colour in enumerate(("query", "value")):
-            pen.box(
-                filled(colour, 0.3, 1.3), a + step * (0.1 + 0.21 * part), middle, step / 5, high
-            )
-        for i in range(len(n.ids)):
-            for until, length in ((0.3, n.lengths[k][i]), (1, n.lengths[k + 1][i])):
-                look, begin = (
-                    stroke("stream", round(length / 2.5, 1), 0.8),
-                    a + step * (until > 0.3) * 0.3,
-                )
-                pen.path(look, "L", (begin, at.across(i)), (a + step * until, at.across(i)))
-        pen.box(
-            f'fill="{PAGE}" stroke="{COLOURS["stream"]}" stroke-width="1.5"',
-            a + step * 0.57,
-            last,
-            step * 0.38,
-            at.lane - 3,
-        )
-        pen.word(a + step * 0.76, last, guess, "flow-letter")
+        pen.box(filled("query", 0.3, 1.3), a + 0.1 * step, middle, 0.2 * step, high)
+        pen.box(filled("value", 0.3, 1.3), a + 0.31 * step, middle, 0.2 * step, high)
+        for i in range(len(n.ids)):  # the longer a vector, the thicker its line
+            ends = (0, 0.3, n.lengths[k][i]), (0.3, 1, n.lengths[k + 1][i])
+            for begin, until, length in ends:
+                look, c = stroke("stream", round(length / 2.5, 1), 0.8), at.across(i)
+                pen.path(look, "L", (a + begin * step, c), (a + until * step, c))
+        pen.box(guessed, a + 0.57 * step, last, 0.38 * step, at.lane - 3)
+        pen.word(a + 0.76 * step, last, guess, "flow-letter")
 
 
-def draw_chances(pen: Pen, n: Numbers, at: Layout, start: float, end: float) -> None:
+def draw_chances(pen: Pen, n: Numbers, at: Layout, start, end) -> None:
     T, largest = len(n.ids), n.chances[0][1]
     begin, space = start + 0.2 * (end - start), T / len(n.chances)
     gap, room = at.number
@@ -279,36 +203,19 @@ def draw_chances(pen: Pen, n: Numbers, at: Layout, start: float, end: float) -> 
         pen.word(begin + 28 + bar + gap, c, f"{100 * p:.1f} %", "flow-chance")
     c, back, far = at.across(space / 2 - 0.5), at.across(T), end - 6
     out = begin + 28 + longest + gap + room
-    pen.path(
-        stroke("token", 1.8) + ' class="flow-back" stroke-linejoin="round"',
-        *("L", (out, c), (far, c), (far, back), (at.edges[0] + 30, back)),
-    )
-    head = at.edges[0] + 38
-    pen.path(stroke("token", 1.8), "L", (head, back - 5), (head - 8, back), (head, back + 5))
+    home = [(far, c), (far, back), (30, back)]
+    pen.path(stroke("token", 1.8), "L", (out, c), *home)
+    pen.path(stroke("token", 1.8), "L", (38, back - 5), (30, back), (38, back + 5))
     # the last token moves along this
-    way = (start, at.across(T - 1)), (begin, c), (far, c), (far, back), (at.edges[0] + 30, back)
-    pen.path('class="flow-way" fill="none"', "L", *way)
+    pen.path('class="flow-way" fill="none"', "L", (start, at.across(T - 1)), (begin, c), *home)
 
 
 # ---- as a page has it --------------------------------------------------------------------------
 
 
-@cache
-def end_of_prompt() -> Numbers:
-    """The numbers of the last tokens alone."""
-    n, few = measure(), slice(-IN_STRIP, None)
-    return n._replace(
-        letters=n.letters[few],
-        ids=n.ids[few],
-        vectors=n.vectors[few],
-        heads=[[row[few] for row in weights[few]] for weights in n.heads],
-        lengths=[row[few] for row in n.lengths],
-    )
-
-
 def strip(number: str) -> str:
     """The drawing without words for a chapter, whose stage alone is in full colour."""
-    shapes = draw(end_of_prompt(), STRIP)
+    shapes = draw(measure_end(IN_STRIP), STRIP)
     is_in_one = any(number in chapters for chapters in STAGES.values())
     groups = "".join(
         f"<g{' class=faint' if is_in_one and number not in chapters else ''}>{shape}</g>"
@@ -358,8 +265,8 @@ def picture(n: Numbers, at: Layout, link: Link) -> str:
     kind, edges = "tall" if at.turned else "wide", " ".join(map(str, at.edges))
     return (
         f'<svg class="flow-{kind}" viewBox="0 0 {size[0]:g} {size[1]:g}" role="group" '
-        f'data-edges="{edges}" aria-label="The prompt {escape(PROMPT)} on its way to the next '
-        f'character: thirteen lines run through five stages, and the last of them ends in bars">'
+        f'data-edges="{edges}" aria-label="From the text {escape(PROMPT)} to its next character: '
+        'a line for each character runs through five stages, and the last one ends in bars">'
         f"{groups}{spots}</svg>"
     )
 
@@ -373,7 +280,8 @@ def flow(link: Link) -> LiveFigure:
     )
     pictures = "".join(picture(n, at, link) for at in (WIDE, TALL))
     still = (
-        f'<div class="flow">{pictures}<div class="flow-told"><div class="flow-controls"></div>'
+        f'<div class="flow">{pictures}<div class="flow-told"><div class="flow-controls">'
+        "<p>With JavaScript, the prompt moves through the picture.</p></div>"
         f'<div class="flow-said"><ol>{said}</ol></div></div></div>'
     )
     return LiveFigure("flow", {}, still)

@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from scratchformer_course.kit import facts
-from scratchformer_course.pages.flow import PROMPT, STAGES, measure, on_the_one_before
+from scratchformer_course.pages.flow import STAGES
+from scratchformer_course.pages.flow_numbers import PROMPT, measure, on_the_one_before
 from tests.site.browsing import ARTICLE, HEIGHT, LIVE, PHONE, TOO_SMALL, opened, parsed
 from tests.site.figures import shipped
 
