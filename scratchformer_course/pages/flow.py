@@ -177,7 +177,7 @@ def draw_blocks(pen: Pen, n: Numbers, at: Layout, start, end) -> None:
     step, last = (end - start) / len(n.guesses), at.across(len(n.ids) - 1)
     middle, high = at.across((len(n.ids) - 1) / 2), at.lane * (len(n.ids) + 0.2)
     guessed = f'fill="{PAGE}" stroke="{COLOURS["stream"]}" stroke-width="1.5"'
-    for k, (guess, _) in enumerate(n.guesses):
+    for k in range(len(n.guesses)):
         a = start + step * k
         pen.box(filled("query", 0.3, 1.3), a + 0.1 * step, middle, 0.2 * step, high)
         pen.box(filled("value", 0.3, 1.3), a + 0.31 * step, middle, 0.2 * step, high)
@@ -186,8 +186,9 @@ def draw_blocks(pen: Pen, n: Numbers, at: Layout, start, end) -> None:
             for begin, until, length in ends:
                 look, c = stroke("stream", round(length / 2.5, 1), 0.8), at.across(i)
                 pen.path(look, "L", (a + begin * step, c), (a + until * step, c))
-        pen.box(guessed, a + 0.57 * step, last, 0.38 * step, at.lane - 3)
-        pen.word(a + 0.76 * step, last, guess, "flow-letter")
+    for k, (guess, _) in enumerate(n.guesses):
+        pen.box(guessed, start + step * (k + 0.57), last, 0.38 * step, at.lane - 3)
+        pen.word(start + step * (k + 0.76), last, guess, "flow-letter")
 
 
 def draw_chances(pen: Pen, n: Numbers, at: Layout, start, end) -> None:

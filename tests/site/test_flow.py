@@ -96,6 +96,9 @@ def test_it_is_whole_without_a_script_and_on_paper(browser, address):
     with opened(browser, address, javascript=False) as page:
         assert faint(page) == []
         assert page.locator(f"{FIGURE} li:visible").count() == len(NAMES)
+        figure = page.locator(FIGURE).bounding_box()
+        contents = page.locator(".bd-sidebar-secondary").bounding_box()
+        assert figure["x"] + figure["width"] <= contents["x"], "which no script folds"
     with opened(browser, address) as page:
         page.locator(f"{FIGURE}{LIVE} .flow").press("Home")
         assert faint(page) == NAMES[1:]
