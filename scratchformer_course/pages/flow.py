@@ -34,8 +34,8 @@ def sentences(n: Numbers) -> list[str]:
         "The prompt is cut into tokens, here single characters, and each has a number.",
         "Each token becomes a vector: learned numbers for the character and for its place. "
         f"The squares are the first {CELLS} of them.",
-        "A head lets each position read those before it. The first one here looks mostly one "
-        "character back, the second at all of them.",
+        "A head lets each position read itself and those before it. The first one here looks "
+        "mostly one character back, the second at all of them.",
         f"The model has {len(n.guesses)} blocks, each of attention (blue) and a small network "
         "(green), and they add to the vectors. The letters are what the last vector would guess so "
         f"far: first {first}, in the end {last}.",
