@@ -33,11 +33,11 @@ def draw_card(number: str, title: str, text: str, address: str) -> bytes:
     say(56, 92, f"{number} · {title}", 36 if len(title) < 30 else 28, BLUE, weight="bold")
     say(56, 190, textwrap.fill(textwrap.shorten(text, 230, placeholder=" …"), 54), 26)
     machine = importlib.import_module("machine_ext")  # of this folder
-    of_way = any(number in numbers.split() for numbers, _ in machine.WAY.values())
-    row = machine.WAY if of_way else machine.BESIDE
+    is_in_one = any(number in numbers for numbers in machine.STAGES.values())
+    row = machine.STAGES if is_in_one else machine.BESIDE
     step = (WIDTH - 112) / len(row)
-    for i, (name, (numbers, _)) in enumerate(row.items()):
-        is_own = number in numbers.split()
+    for i, (name, numbers) in enumerate(row.items()):
+        is_own = number in numbers
         box = {"boxstyle": "round,pad=0.5", "ec": BLUE, "fc": BLUE if is_own else "white"}
         ink = "white" if is_own else FAINT
         say(56 + (i + 0.5) * step, 478, name, 13, ink, ha="center", va="center", bbox=box)

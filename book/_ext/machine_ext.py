@@ -2,9 +2,10 @@
 
 It stands below the chapter's line of facts; at the chapter's end a card leads on. On each page the
 side bar is folded but for the reader's part, and links to the glossary carry a preview.
-`WAY` and `BESIDE` name the parts of the machine and the chapters about each. Titles and addresses
-come from the chapters, and a build in which a chapter is in no part, or in two, ends. The picture
-comes into the written page alone, so the search index does not hold its words for each chapter.
+The machine is the drawing of `scratchformer_course/pages/flow.py`: its `STAGES` name the parts and
+the chapters about each, and `BESIDE` has the other chapters. Titles and addresses come from the
+chapters, and a build in which a chapter is in no part, or in two, ends. The picture comes into the
+written page alone, so the search index does not hold its words for each chapter.
 """
 
 import re
@@ -18,91 +19,22 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
 from scratchformer_course.kit.facts import Chapter, chapters
+from scratchformer_course.pages.flow import STAGES, strip, strip_columns
 
-HEIGHT = 26  # of a picture, in pixels
 GLOSSARY = "book/glossary"
-LETTER = 8  # width of a letter in a token
-
-Parts = dict[str, tuple[str, str]]  # a name, its chapters, and its picture
-
-
-def picture(width: float, shapes: str) -> str:
-    """Shapes that say nothing beyond the name below them, so a screen reader leaves them out."""
-    return f'<svg width="{width:g}" height="{HEIGHT}" aria-hidden="true">{shapes}</svg>'
-
-
-def shape(colour: str, path: str, filled: float = 0) -> str:
-    fill = f' fill="var(--course-{colour})" fill-opacity="{filled:g}"' if filled else ""
-    return f'<path d="{path}" stroke="var(--course-{colour})"{fill}/>'
-
-
-def tokens(*words: str) -> str:
-    """Words in boxes, side by side."""
-    shapes, x = "", 1
-    for word in words:
-        width = LETTER * len(word) + 6
-        box = shape("token", f"M{x} 2h{width}v22h-{width}z", 0.15)
-        shapes += f'{box}<text x="{x + width / 2:g}" y="17.5">{escape(word)}</text>'
-        x += width + 4
-    return picture(x - 2, shapes)
-
-
-def clock(x: float, *hands: tuple[int, int], size: float = 6) -> str:
-    """A face whose left end is at `x`, with hands that end at places as seen from its middle."""
-    face = f"M{x:g} 13a{size} {size} 0 1 1 {2 * size} 0a{size} {size} 0 1 1-{2 * size} 0"
-    return shape("position", face + "".join(f"M{x + size:g} 13l{dx} {dy}" for dx, dy in hands))
-
-
-def vectors() -> str:
-    """A column for each of three tokens, and beside it a clock whose hand has turned further."""
-    columns = "".join(
-        shape("stream", f"M{x} 1h7v24h-7zM{x} 7h7M{x} 13h7M{x} 19h7", 0.15) + clock(x + 9, hand)
-        for x, hand in ((1, (0, -5)), (23, (4, -3)), (45, (5, 1)))
-    )
-    return picture(67, columns)
-
-
-PICTURES = {
-    "sentence": tokens("the", "old", "king"),
-    "vectors": vectors(),
-    "attention": picture(
-        56,
-        shape("query", "M48 19C46 6 32 6 29 17M25 13l4 5 4-4")
-        + shape("query", "M9 22h.1M28 22h.1M48 22h.1").replace("/>", ' class="course-dots"/>'),
-    ),
-    "heads": picture(
-        44, "".join(shape("query", f"M{x} {x / 4 + 1:g}v18h18z", 0.15) for x in (2, 12, 22))
-    ),
-    "turns": picture(28, clock(3, (0, -10), (8, -5), size=11)),
-    "feed-forward": picture(48, shape("value", "M2 9L14 2H34L46 9V17L34 24H14L2 17z", 0.15)),
-    "bars": picture(46, shape("stream", "M2 2h42v5h-42zM2 10h14v5h-14zM2 18h8v5h-8z", 0.3)),
-    "longer": tokens("sleeps"),
-    "training": picture(30, shape("muted", "M2 2V22H28M6 4C8 15 14 17 27 18")),
-}
-WAY: Parts = {
-    "tokens": ("01", PICTURES["sentence"]),
-    "vectors": ("00 02 03", PICTURES["vectors"]),
-    "attention": ("05 06", PICTURES["attention"]),
-    "heads": ("07", PICTURES["heads"]),
-    "turns": ("08", PICTURES["turns"]),
-    "feed-forward": ("09", PICTURES["feed-forward"]),
-    "next token": ("10", PICTURES["bars"]),
-    "longer text": ("12 20", PICTURES["longer"]),
-}
-BLOCK = ("attention", "heads", "turns", "feed-forward")
-BESIDE: Parts = {
-    "training": ("04 11", PICTURES["training"]),
-    "BERT": ("13", ""),
-    "translation": ("14", ""),
-    "scale": ("15 16 17", ""),
-    "today": ("18 19 21", ""),
-    "craft": ("22 23", ""),
+BESIDE = {  # a name, and its chapters: what is no part of the way from a prompt to its next token
+    "tensors": ("00",),
+    "BERT": ("13",),
+    "translation": ("14",),
+    "scale": ("15", "16", "17"),
+    "today": ("18", "19", "20", "21"),
+    "craft": ("22", "23"),
 }
 
 
 def machine(current: Chapter, known: dict[str, Chapter]) -> str:
     """The picture for one of the `known` chapters."""
-    named = [n for numbers, _ in [*WAY.values(), *BESIDE.values()] for n in numbers.split()]
+    named = [n for numbers in [*STAGES.values(), *BESIDE.values()] for n in numbers]
     if sorted(named) != sorted(known):
         faults = sorted({n for n in {*named, *known} if named.count(n) != 1 or n not in known})
         raise ExtensionError(
@@ -117,22 +49,20 @@ def machine(current: Chapter, known: dict[str, Chapter]) -> str:
             f'title="{escape(f"{number} · {chapter.title}")}">{name}<b>{number}</b></a>'
         )
 
-    def part(name: str, numbers: str, drawn: str) -> str:
-        first, *others = numbers.split()
-        links = " ".join([link(first, f"<i>{name}</i> "), *(link(n, "") for n in others)])
-        if current.number not in numbers.split():
-            return f"<li>{drawn}<span>{links}</span></li>"
-        word = '<em class="course-here-word">you are here</em>'
-        return f'<li class="course-here">{drawn}<span>{links}</span>{word}</li>'
+    def part(name: str, numbers: tuple[str, ...]) -> str:
+        first, *others = numbers
+        links = "".join([link(first, f"<i>{name}</i> "), *(link(n, "") for n in others)])
+        if current.number not in numbers:
+            return f"<li>{links}</li>"
+        return f'<li class="course-here">{links}</li>'
 
-    way = "".join(part(name, *WAY[name]) for name in WAY)
-    block = "".join(part(name, *WAY[name]) for name in BLOCK)
-    way = way.replace(block, f'<li class="course-machine-block"><ol>{block}</ol></li>')
-    beside = "".join(part(name, *BESIDE[name]) for name in BESIDE)
+    stages = "".join(part(*stage) for stage in STAGES.items())
+    beside = "".join(part(*each) for each in BESIDE.items())
     return (
         f'<nav class="course-machine" aria-label="The whole machine">'
-        "<p>The whole machine, and the chapters about its parts</p>"
-        f'<ol>{way}</ol><ul class="course-machine-beside">{beside}</ul></nav>'
+        "<p>The whole machine, and where you are in it</p>"
+        f'<div>{strip(current.number)}<ol style="--stages: {strip_columns()}">{stages}</ol></div>'
+        f"<ul>{beside}</ul></nav>"
     )
 
 

@@ -4,8 +4,7 @@ Titles, minutes, needs and exercises come from the chapters at each build
 (`scratchformer_course/kit/facts.py`). Directives take short texts:
 
     :::{opening-film}               a small GPT learning to write
-    :::{way} tiny-shakespeare       the way from a text to its next token in six steps:
-    :prompt: ROMEO:                 "Name: 01 02. A sentence." in paragraphs of their own
+    :::{flow}                       a prompt on its way to the next character
     :::{routes}                     "Name: 01 02 04. A sentence." in paragraphs of their own
     :::{chapter-map}                chapters in rows as they shall stand, "." for an empty place
     :::{chapter-cards}              "01. A sentence." in paragraphs of their own
@@ -16,10 +15,10 @@ import re
 from collections.abc import Iterable
 from html import escape
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from docutils import nodes
-from docutils.parsers.rst import Directive, directives
+from docutils.parsers.rst import Directive
 from sphinx.application import Sphinx
 
 from scratchformer_course.kit import facts
@@ -280,31 +279,26 @@ def draw_arrows(places: dict[str, tuple[int, int]], needed: list[tuple[str, str,
     return drawn
 
 
-# ---- a model -----------------------------------------------------------------------------------
+# ---- figures -----------------------------------------------------------------------------------
 
 
-class Way(FromChapters):
-    """Six steps from a text to its next token, drawn with the numbers of a shipped model."""
+class Flow(FromChapters):
+    """A prompt on its way through a shipped model, as wide as the window allows."""
 
-    required_arguments = 1
-    option_spec: ClassVar[dict] = {"prompt": directives.unchanged_required}
+    has_content = False
 
     def run(self) -> list[nodes.Node]:
-        from scratchformer_course.pages.way import way_pictures
+        from scratchformer_course.pages import flow, flow_numbers
 
-        name, prompt = self.arguments[0], self.options["prompt"]
-        pictures = way_pictures(name, prompt)
-        steps = re.findall(r"(?m)^([\w ]+): ((?:\d\d ?)+)\. (.+)$", "\n".join(self.paragraphs()))
-        if len(steps) != len(pictures):
-            raise self.error(f"{len(steps)} steps, expected {len(pictures)}")
-        items = ""
-        for (step, numbers, text), picture in zip(steps, pictures, strict=True):
-            links = "".join(f"<li>{self.link(number)}</li>" for number in numbers.split())
-            items += (
-                f'<li><p class="course-step">{escape(step)}</p>{picture}'
-                f"<p>{escape(text)}</p><ul>{links}</ul></li>"
-            )
-        return raw(f'<ol class="course-way">{items}</ol>')
+        for module in (flow, flow_numbers):
+            self.state.document.settings.env.note_dependency(module.__file__)
+
+        def link(number: str) -> tuple[str, str]:
+            chapter = self.chapter(number)
+            return relative(chapter.docname, self.page), chapter.title
+
+        # under a class of this name the theme folds its side bar of contents
+        return raw(f'<div class="full-width course-flow">{flow.flow(link).placeholder()}</div>')
 
 
 class OpeningFilm(Directive):
@@ -322,7 +316,7 @@ class OpeningFilm(Directive):
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directives, the styles of the page, and the scripts of ticks and of routes."""
     app.add_directive("opening-film", OpeningFilm)
-    app.add_directive("way", Way)
+    app.add_directive("flow", Flow)
     app.add_directive("routes", Routes)
     app.add_directive("chapter-map", Map)
     app.add_directive("chapter-cards", Cards)

@@ -26,7 +26,7 @@ from tests.site.browsing import (
     reload,
     rows,
 )
-from tests.site.figures import NAME, fill, press, shipped
+from tests.site.figures import NAME, fill, press
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
@@ -149,24 +149,6 @@ def test_the_map_marks_what_a_chapter_needs_and_what_that_needs(page):
         assert found == ["00", "01", "02", "03", "04", "05"]
         assert page.locator(".course-map path.course-before").count() == 6
         page.locator("h1").hover()
-
-
-def test_the_pictures_on_the_way_hold_the_models_numbers(article):
-    model, tokenizer = shipped()
-    prompt, live = (
-        re.search(rf"\{{{name}\}} tiny-shakespeare\n:prompt: (.*)", SOURCE).group(1)
-        for name in ("way", "explorer")
-    )
-    assert prompt == live, "the pictures show other numbers than the bars above them"
-    ids = tokenizer.encode(prompt)
-    with torch.no_grad():
-        p = model(torch.tensor([ids]))[0, -1].softmax(dim=-1)
-    pictures = article.select(".course-way svg")
-    texts = [[text.get_text() for text in picture.select("text")] for picture in pictures]
-    assert texts[0][1::2] == [str(i) for i in ids]
-    values, best = p.topk(5)
-    assert texts[4][1::2] == [f"{100 * value:.1f} %" for value in values.tolist()]
-    assert texts[4][0::2] == [tokenizer.decode([i]).replace(" ", "␣") for i in best.tolist()]
 
 
 # ---- in a browser -------------------------------------------------------------------------------

@@ -37,6 +37,7 @@ TRAINER = (
 # by the name that the script registers; the first in a row is loaded first
 FILES = {
     "opening_film": ("pages/opening_film.css", "pages/opening_film.js"),
+    "flow": ("pages/flow.css", "pages/flow.js"),
     "explorer": EXPLORER,  # and its views
     "race": (
         *EXPLORER,
