@@ -1,13 +1,14 @@
 # `make NAME` is `python course.py NAME`, which runs where there is no make, too. `make help` lists all.
 PYTHON ?= python3
 COMMANDS := help install book test quick lint unit notebooks lone site lab execute measure serve \
-	bundle pdf downloads constraints set-repository clean
+	bundle pdf slides downloads constraints set-repository clean
 
 # what some of them are given: make quick SINCE=main, make execute ONLY=08, make measure NAME=law, …
 quick: ARGUMENTS = $(SINCE)
 lab: ARGUMENTS = $(if $(TORCH),--torch $(TORCH)) $(OPTIONS)
 execute: ARGUMENTS = $(ONLY)
 measure: ARGUMENTS = $(NAME) $(OPTIONS)
+slides: ARGUMENTS = $(CHAPTERS)
 set-repository: ARGUMENTS = $(URL)
 
 .DEFAULT_GOAL := help
