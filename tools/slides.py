@@ -2,8 +2,8 @@
 
 Usage: python -m tools.slides [CHAPTERS]
 
-CHAPTERS are numbers and ranges, such as 05-10 or 01,05-07; without them all decks are written. The
-site must have been built. A deck is one file that a browser opens without a network: reveal.js from
+CHAPTERS are numbers and ranges, such as 05-10 or 05,07; without them all decks are written. The site
+must have been built. A deck is one file that a browser opens without a network: reveal.js from
 an installed package, the chapter's headings, drawings, figures and short cells, a slide for each
 guess with its answer on the next, and the chapter's prose as speaker notes (key S). Live figures
 are alive. The browser's print command gives one slide a page.
@@ -40,16 +40,14 @@ BLANK = re.compile(r"\n\n\n+")
 TABLE = 80  # words that a table may have
 MOST = 25  # slides: code gives way
 LEFT_OUT = ("how-we-know", "what-is-next")
-SETTINGS: dict[str, Any] = {"width": 1280, "height": 720, "margin": 0, "center": False, "hash": True}
-SETTINGS |= {"slideNumber": "c/t", "transition": "none"}
+SIZE: dict[str, Any] = {"width": 1280, "height": 720, "margin": 0, "center": False}
+SETTINGS = SIZE | {"hash": True, "slideNumber": "c/t", "transition": "none"}
 # a live figure as large as its frame allows
 FIT = """<script>
 const fit = () => {
-  for (let zoom = 1.7; zoom > 0.7; zoom -= 0.1) {
-    document.body.style.zoom = zoom;
-    const { scrollHeight, scrollWidth } = document.documentElement;
-    if (scrollHeight <= innerHeight && scrollWidth <= innerWidth) break;
-  }
+  let zoom = 1.7;
+  do document.body.style.zoom = zoom;
+  while (document.documentElement.scrollHeight > innerHeight && (zoom -= 0.1) > 0.7);
 };
 addEventListener("resize", fit);
 new MutationObserver(fit).observe(document.querySelector(".live-figure"), { attributes: true });
@@ -57,9 +55,7 @@ new MutationObserver(fit).observe(document.querySelector(".live-figure"), { attr
 DECK = """<!doctype html>
 <html lang="en" data-theme="light"><meta charset="utf-8"><title>{title}</title>
 <style>{style}</style>
-<div class="reveal"><div class="slides">
-{slides}
-</div></div>
+<div class="reveal"><div class="slides">{slides}</div></div>
 <script>{script}</script></html>
 """
 
@@ -224,19 +220,18 @@ def slides_of(page: Path, moment: str) -> list[Slide]:
 
 def without_most_code(slides: list[Slide], most: int) -> list[Slide]:
     """So many slides, if there is code to leave out: the shortest first, and functions last."""
+
+    def worth(slide: Slide) -> tuple[bool, bool, int]:
+        return "def " in slide.shown, bool(slide.prose), len(slide.shown)
+
     kept = [*slides]
-    while len(kept) > most:
-        code = [i for i, slide in enumerate(kept) if i and slide.kind == "code"]
-        if not code:
+    for gone in sorted((x for x in slides if x.kind == "code"), key=worth):
+        if len(kept) <= most:
             break
-        at = min(
-            code, key=lambda i: ("def " in kept[i].shown, bool(kept[i].prose), len(kept[i].shown))
-        )
-        gone = kept.pop(at)
-        if kept[at:] and not kept[at].prose:  # what it draws
-            kept[at] = kept[at]._replace(prose=gone.prose, notes=gone.notes)
-        else:
-            kept[at - 1] = kept[at - 1]._replace(notes=kept[at - 1].notes + gone.notes)
+        at = kept.index(gone)
+        if kept[at + 1 :] and not kept[at + 1].prose:  # it shows what the code has drawn
+            kept[at + 1] = kept[at + 1]._replace(prose=gone.prose, notes=gone.notes)
+        kept.remove(gone)
     return kept
 
 
@@ -340,24 +335,6 @@ def as_figure(output: Any, below: str) -> tuple[str, str]:
 # ---- the file of a deck --------------------------------------------------------------------------
 
 
-def style(site: Path) -> str:
-    """reveal.js's styles but those for paper, the site's letters and light colours, and ours."""
-    css = (site / "_static" / "course.css").read_text(encoding="utf-8")
-    fonts = re.sub(
-        r'url\("(fonts/[^"]+)"\)',
-        lambda found: f'url("data:font/woff2;base64,{encoded(site / "_static" / found[1])}")',
-        "\n".join(re.findall(r"@font-face \{.*\}", css)),
-    )
-    light = re.findall(r'^html(?:\[data-theme="light"\])? \{[^}]*\}', css, re.MULTILINE)
-    reveal = read(reveal_folder() / "dist" / "reveal.css").split("@media print{html:not")[0]
-    code = read(site / "_static" / "pygments.css")
-    return "\n".join([reveal, code, fonts, *light, read(Path(__file__).with_suffix(".css"))])
-
-
-def encoded(path: Path) -> str:
-    return base64.b64encode(path.read_bytes()).decode()
-
-
 def read(path: Path) -> str:
     return path.read_text(encoding="utf-8")
 
@@ -370,54 +347,63 @@ def reveal_folder() -> Path:
     return Path(found.origin).parent / "_static" / "revealjs"
 
 
-def write_deck(page: Path, notebook: Path, site: Path, target: Path) -> int:
-    """Write the deck of a built page; how many slides it has."""
+def style(static: Path) -> str:
+    """reveal.js's styles but those for paper, the site's letters and light colours, and ours."""
+
+    def inside(found: re.Match[str]) -> str:
+        data = base64.b64encode((static / found[1]).read_bytes()).decode()
+        return f'url("data:font/woff2;base64,{data}")'
+
+    css = read(static / "course.css")
+    fonts = re.sub(r'url\("(fonts/[^"]+)"\)', inside, "".join(re.findall(r"@font-face .*\}", css)))
+    light = re.findall(r'^html(?:\[data-theme="light"\])? \{[^}]*\}', css, re.MULTILINE)
+    reveal = read(reveal_folder() / "dist" / "reveal.css").split("@media print{html:not")[0]
+    code, ours = read(static / "pygments.css"), read(Path(__file__).with_suffix(".css"))
+    return "\n".join([reveal, code, fonts, *light, ours])
+
+
+def write_deck(notebook: Path, site: Path, target: Path) -> int:
+    """Write the deck of a chapter whose page is in the site; how many slides it has."""
     moment = json.loads(read(notebook))["metadata"]["moment"]
-    slides = slides_of(page, moment)
-    reveal = reveal_folder()
-    scripts = [read(reveal / "dist" / "reveal.js"), read(reveal / "plugin" / "notes" / "notes.js")]
+    slides = slides_of(site / "notebooks" / f"{notebook.stem}.html", moment)
     start = f"Reveal.initialize({{...{json.dumps(SETTINGS)}, plugins: [RevealNotes]}});"
-    title = BeautifulSoup(slides[0].heading, "html.parser").get_text()
+    scripts = [read(reveal_folder() / name) for name in ("dist/reveal.js", "plugin/notes/notes.js")]
     deck = DECK.format(
-        title=escape(title),
-        style=style(site),
+        title=re.sub(r"<[^>]*>", "", slides[0].heading),
+        style=style(site / "_static"),
         slides="\n".join(slide.html() for slide in slides),
         script="\n".join([*scripts, start]).replace("</script", r"<\/script"),
     )
-    target.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(target) as part:
         part.write_text(deck, encoding="utf-8")
     return len(slides)
 
 
-def chosen(words: Iterable[str], pages: Iterable[Path]) -> list[Path]:
-    """The pages of the chapters that words such as 05 and 05-10 name; all if there are none.
-
-    Raises ValueError for a word that names no chapter.
-    """
-    by_number, numbers = {page.name[:2]: page for page in pages}, set()
-    for word in words or ["00-99"]:
-        start, _, end = word.partition("-")
-        found = {n for n in by_number if start <= n <= (end or start)}
-        if not found or not re.fullmatch(r"\d\d(-\d\d)?", word):
-            raise ValueError(f"expected chapters such as 05 or 05-10, and got {word!r}")
-        numbers |= found
-    return [by_number[number] for number in sorted(numbers)]
+def chosen(asked: str) -> list[Path]:
+    """The notebooks of chapters such as "05-10" or "05,07", or of all. ValueError for others."""
+    paths, found = sorted((ROOT / "notebooks").glob("[0-9]*.ipynb")), set[Path]()
+    for part in re.split(r"[,\s]+", asked or "00-99"):
+        first, _, last = part.partition("-")
+        named = {path for path in paths if first <= path.name[:2] <= (last or first)}
+        if not named or not re.fullmatch(r"\d\d(-\d\d)?", part):
+            raise ValueError(f"expected chapters such as 05-10 or 05,07, and got {part!r}")
+        found |= named
+    return sorted(found)
 
 
 def main(words: list[str]) -> int:
     """Write decks; 0 if they were written, 2 if a chapter or something they need is missing."""
-    pages = sorted(SITE.glob("notebooks/[0-9][0-9]_*.html"))
     try:
-        if not pages:
-            raise FileNotFoundError(f"{SITE / 'notebooks'} is missing: run `make book` first")
-        reveal_folder()
-        for page in chosen([w for word in words for w in word.split(",")], pages):
-            target = FOLDER / page.name
-            count = write_deck(page, ROOT / "notebooks" / f"{page.stem}.ipynb", SITE, target)
+        for notebook in chosen(" ".join(words)):
+            target = FOLDER / f"{notebook.stem}.html"
+            count = write_deck(notebook, SITE, target)
             print(f"{target}: {count} slides, {target.stat().st_size / 1e6:.1f} MB")
-    except (FileNotFoundError, ValueError) as error:
-        print(f"make slides: {error}", file=sys.stderr)
+    except FileNotFoundError as error:
+        missing = f"{error.filename} is missing: run `make book` first"
+        print(f"slides: {missing if error.filename else error}", file=sys.stderr)
+        return 2
+    except ValueError as error:
+        print(f"slides: {error}", file=sys.stderr)
         return 2
     return 0
 
