@@ -2,8 +2,8 @@
 
 Usage: python -m tools.slides [CHAPTERS]
 
-CHAPTERS are numbers and ranges, such as 05-10 or 05,07; without them all decks are written. The site
-must have been built. A deck is one file that a browser opens without a network: reveal.js from
+CHAPTERS are numbers and ranges, such as 05-10 or 05,07; without them all decks are written. The
+site must have been built. A deck is one file that a browser opens without a network: reveal.js from
 an installed package, the chapter's headings, drawings, figures and short cells, a slide for each
 guess with its answer on the next, and the chapter's prose as speaker notes (key S). Live figures
 are alive. The browser's print command gives one slide a page.
@@ -145,6 +145,7 @@ class Reader:
         for output in cell.select(".output.text_html"):
             caption = output.parent.find("figcaption")
             below = f'<p class="caption">{caption.p.decode_contents()}</p>' if caption else ""
+            self.code = ""
             self.add(*as_figure(output, below))
 
     def ask(self, guess: Any) -> None:

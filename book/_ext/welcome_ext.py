@@ -227,8 +227,8 @@ class Syllabus(FromChapters):
                     lab,
                 )
             )
-        if early := taken_for_granted(seen, self.chapters):
-            raise self.error(f"a chapter is listed before those that it needs: {early}")
+        if needed := taken_for_granted(seen, self.chapters):
+            raise self.error(f"a chapter is listed before those that it needs: {needed}")
         return table((self.arguments[0], "Subject", "Chapters", "Reading", "Exercises"), rows)
 
 
