@@ -1,4 +1,4 @@
-"""A Sphinx extension: what the welcome page says of the chapters, and shows of a model.
+"""A Sphinx extension: what pages say of the chapters, and the welcome page shows of a model.
 
 Titles, minutes, needs and exercises come from the chapters at each build
 (`scratchformer_course/kit/facts.py`). Directives take short texts:
@@ -8,6 +8,9 @@ Titles, minutes, needs and exercises come from the chapters at each build
     :::{routes}                     "Name: 01 02 04. A sentence." in paragraphs of their own
     :::{chapter-map}                chapters in rows as they shall stand, "." for an empty place
     :::{chapter-cards}              "01. A sentence." in paragraphs of their own
+    :::{chapter-facts}              a table: what each chapter needs and takes
+    {exercise}`6.2`                 an exercise by its name, with a link
+    :::{syllabus} Week              a line each week: "Name: 01 02 | 1.1 2.3", with its exercises
 """
 
 import posixpath
@@ -20,6 +23,7 @@ from typing import Any
 from docutils import nodes
 from docutils.parsers.rst import Directive
 from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxRole
 
 from scratchformer_course.kit import facts
 from scratchformer_course.kit.facts import Chapter
@@ -153,6 +157,88 @@ def in_words(names: Iterable[str]) -> str:
     """`a, b and c`"""
     *others, last = names
     return f"{', '.join(others)} and {last}" if others else last
+
+
+# ---- for teachers ------------------------------------------------------------------------------
+
+
+class ExerciseRole(SphinxRole):
+    """`{exercise}`6.2``: an exercise by its name, with a link to it."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        known = facts.chapters(Path(self.env.srcdir)).values()
+        chapter = next((each for each in known if self.text in each.exercises), None)
+        if chapter is None:
+            message = self.inliner.reporter.error(f"there is no exercise {self.text!r}")
+            return [], [message]
+        source = Path(self.env.srcdir, f"{chapter.docname}.ipynb")
+        self.env.note_dependency(str(source))
+        (heading,) = re.findall(
+            rf"### (Exercise {self.text} · [^\\\n]+)", source.read_text("utf-8")
+        )
+        href = f"{relative(chapter.docname, self.env.docname)}#{nodes.make_id(heading)}"
+        name = heading.removeprefix("Exercise ")
+        return [nodes.reference("", name, refuri=href, internal=True)], []
+
+
+class Facts(FromChapters):
+    """A table of all chapters: what each needs, and how long it takes."""
+
+    def run(self) -> list[nodes.Node]:
+        rows = [
+            (
+                self.link(chapter.number),
+                f"needs {in_words(chapter.needs)}" if chapter.needs else "needs no other",
+                f"reading {chapter.minutes} min",
+                f"{len(chapter.exercises)} exercises, {duration(chapter.exercise_minutes)}",
+                f"runs {chapter.seconds} s",
+            )
+            for chapter in self.chapters.values()
+        ]
+        return table(("Chapter", "Needs", "Reading", "Exercises", "Running"), rows)
+
+
+class Syllabus(FromChapters):
+    """A table of weeks or days, each with chapters for the lecture and exercises for the lab."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        rows, seen = [], list[str]()
+        for place, line in enumerate(filter(str.strip, self.content), start=1):
+            found = re.fullmatch(r"(.+?): (\d\d(?: \d\d)*) \| (\d+\.\d+(?: \d+\.\d+)*)", line)
+            if not found:
+                raise self.error(f"{line!r}, expected “Name: 01 02 | 1.1 2.3”")
+            numbers, exercises = found[2].split(), found[3].split()
+            minutes = sum(self.chapter(number).minutes for number in numbers)
+            seen += numbers
+            known = {each for number in seen for each in self.chapters[number].exercises}
+            if early := set(exercises) - known:
+                raise self.error(f"{line!r}: {sorted(early)} are in no chapter so far")
+            links = "<br>".join(map(self.link, numbers))
+            lab = f"{', '.join(exercises)}<br>{duration(facts.EXERCISE * len(exercises))}"
+            rows.append(
+                (
+                    f"{self.arguments[0]} {place}",
+                    escape(found[1]),
+                    links,
+                    f"reading {minutes} min",
+                    lab,
+                )
+            )
+        if needed := taken_for_granted(seen, self.chapters):
+            raise self.error(f"a chapter is listed before those that it needs: {needed}")
+        return table((self.arguments[0], "Subject", "Chapters", "Reading", "Exercises"), rows)
+
+
+def table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> list[nodes.Node]:
+    """A table of HTML; on a phone each row is a paragraph."""
+    head = "".join(f'<th scope="col">{name}</th>' for name in heads)
+    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+    return raw(
+        f'<table class="table course-rows"><thead><tr>{head}</tr></thead>'
+        f"<tbody>{body}</tbody></table>"
+    )
 
 
 # ---- the map -----------------------------------------------------------------------------------
@@ -320,6 +406,9 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("routes", Routes)
     app.add_directive("chapter-map", Map)
     app.add_directive("chapter-cards", Cards)
+    app.add_role("exercise", ExerciseRole())
+    app.add_directive("chapter-facts", Facts)
+    app.add_directive("syllabus", Syllabus)
     app.add_css_file("welcome.css")
     app.add_js_file("course-progress.js", defer="defer")
     app.add_js_file("ticks-and-routes.js", defer="defer", priority=600)  # after course-progress.js
