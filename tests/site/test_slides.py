@@ -1,7 +1,6 @@
 """`make slides`: a deck has what its chapter shows, asks for nothing, and each slide fits."""
 
 import json
-import re
 from collections import Counter
 from pathlib import Path
 
@@ -89,14 +88,6 @@ def test_sentences_are_whole_and_their_tags_are_closed():
     text = BeautifulSoup("<p>One <em>two. Three</em> four. Five?</p>", "html.parser").p
     assert slides_of_page.sentences([text], 3) == "<p>One <em>two.</em></p>"
     assert slides_of_page.sentences([text], 3, at_end=True).endswith("four. Five?</p>")
-
-
-def test_chapters_are_named_by_numbers_and_ranges():
-    names = [path.name[:2] for path in slides.chosen("05-07 10")]
-    assert names == ["05", "06", "07", "10"] and len(slides.chosen("")) > 20
-    for wrong in ("99", "7-5", "attention"):
-        with pytest.raises(ValueError, match=re.escape(repr(wrong))):
-            slides.chosen(wrong)
 
 
 def test_what_is_missing_is_said_in_a_line(monkeypatch, capsys):
