@@ -136,7 +136,7 @@ course.define("codeCell", () => {
       autocapitalize: "off",
       autocomplete: "off",
       spellcheck: "false",
-      wrap: "off",
+      wrap: matchMedia("(pointer: coarse)").matches ? "soft" : "off",
       onkeydown,
       oninput: keepCode,
     });
@@ -160,6 +160,9 @@ course.define("codeCell", () => {
 
     function fit() {
       field.rows = field.value.split("\n").length + 1;
+      field.style.minHeight = "";
+      const missing = field.scrollHeight - field.clientHeight; // of lines that are wrapped
+      if (missing > 0) field.style.minHeight = `${field.offsetHeight + missing}px`;
       reset.hidden = field.value === stub;
     }
 
@@ -213,6 +216,11 @@ course.define("codeCell", () => {
     }
 
     function show(message) {
+      tell(message);
+      status.scrollIntoView({ block: "nearest" });
+    }
+
+    function tell(message) {
       if (message.is in STEPS) return status.replaceChildren(el("p", STEPS[message.is]));
       const isPressed = document.activeElement === stop;
       [run.hidden, stop.hidden] = [false, true];

@@ -196,8 +196,8 @@ course.define("progress", () => {
     for (const section of sections) {
       const { exercise } = section.dataset;
       const ticks = [
-        tick(workedOut(exercise), "Worked out on this page", `: exercise ${exercise}`),
-        tick(exercise, "Written as code", `: exercise ${exercise}`),
+        tick(workedOut(exercise), "Worked out (ticks itself)", `: exercise ${exercise}`),
+        tick(exercise, "Written as code (ticks itself)", `: exercise ${exercise}`),
       ];
       section.querySelector("h3").after(el("p.course-ticks", ...ticks));
     }

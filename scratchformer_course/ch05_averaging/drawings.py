@@ -121,7 +121,8 @@ def looked_at(line: str, weights: Sequence[float], word: str) -> HTML:
     for i, (letter, weight) in enumerate(zip(line, weights, strict=True)):
         row, place = divmod(i, begin) if i < begin else (1, i - begin)
         x, y = 4 + 18.8 * place, 8 + 46 * row
-        drawing.box(x, y, 18, 34, letter, "value", min(1.0, 2 * weight), size=16, mono=True)
+        shade = round(min(1.0, 2 * weight), 2)  # the same on every processor
+        drawing.box(x, y, 18, 34, letter, "value", shade, size=16, mono=True)
     share = sum(weights[begin : begin + len(word)])
     drawing.text(4, 122, f"{share:.0%} of the weight is on {word}", "value", 15, "start", bold=True)
     drawing.text(476, 122, "the last letter looks", "muted", 14, "end")

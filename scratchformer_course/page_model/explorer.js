@@ -25,15 +25,18 @@ course.define("explorer", () => {
   const FRAME = 40; // milliseconds of writing between two looks at the page
 
   // Call `step` so many times, then `done`; `show` what is written after each frame. It gives a
-  // function that stops it.
+  // function that stops it. Where `step` gives false, no end is made yet: some steps more are allowed.
   function inFrames(times, step, show, done) {
+    const least = -Math.floor(times / 3);
+    const goesOn = (mayEnd) => --times > 0 || (mayEnd === false && times > least);
+    let isOpen = true;
     let timer = setTimeout(frame, 0);
     function frame() {
       const until = performance.now() + FRAME;
-      do step();
-      while (--times > 0 && performance.now() < until);
+      do isOpen = goesOn(step());
+      while (isOpen && performance.now() < until);
       show();
-      if (times > 0) timer = setTimeout(frame, 0);
+      if (isOpen) timer = setTimeout(frame, 0);
       else done();
     }
     return () => clearTimeout(timer);
@@ -139,8 +142,12 @@ course.define("explorer", () => {
     }
     const prompt = promptField(settings, read);
     if (isPlain) {
-      const choose = () => setTimeout(() => prompt.field.select());
-      prompt.field.addEventListener("focus", choose, { once: true }); // typing takes its place
+      const once = { once: true };
+      const choose = () => {
+        prompt.field.select(); // typing takes its place
+        prompt.field.addEventListener("mouseup", (event) => event.preventDefault(), once);
+      };
+      prompt.field.addEventListener("focus", choose, once);
     }
     const context = {
       model,

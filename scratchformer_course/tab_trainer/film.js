@@ -26,7 +26,7 @@ course.define("film", () => {
 
   // start(run) begins a new film, add(frame) shows its next frame: {step, right, loss, ids, maps},
   // where `ids` are written after those of run.first, and `maps` hold (H, T, T) weights of each
-  // block. frames() gives these again, each with its text
+  // block. frames() gives these again, each with its text, and shown() the one in sight
   function newFilm() {
     const scene = course.scene.newScene("What the model writes");
     const heading = title("What it writes");
@@ -117,7 +117,16 @@ course.define("film", () => {
     }
 
     rovingLine(strip, () => buttons);
-    return { element, looks, list, start, add, settle, frames: () => frames };
+    return {
+      element,
+      looks,
+      list,
+      start,
+      add,
+      settle,
+      frames: () => frames,
+      shown: () => frames[shown],
+    };
   }
 
   return { newFilm, inHundred };

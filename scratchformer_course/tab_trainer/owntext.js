@@ -9,8 +9,9 @@ course.define("owntext", () => {
 
   // read() gives the text, which is empty for the page's, and write(text) sets it; allow(may) says
   // whether it can be changed;
-  // needed() gives how many characters the settings ask for; changed() hears of a change of either
-  function newOwnText(corpus, needed, changed) {
+  // needed() gives how many characters the settings ask for; changed() hears of a change of either,
+  // and train() begins a run
+  function newOwnText(corpus, needed, train, changed) {
     const field = el("textarea", { rows: 3, spellcheck: "false", oninput: () => tell() });
     const file = el("input", {
       type: "file",
@@ -33,12 +34,14 @@ course.define("owntext", () => {
           .join("\n\n"),
       ),
     );
+    const go = button("Train on this text", () => train(), { class: "sx-go", hidden: "" });
     const status = note("");
     status.setAttribute("role", "status");
     const element = el("div.sx-prompt.sx-own-text", [
       label("Teach it your text", field),
       field,
       el("div.sx-bar", el("span", choose, " ", page ? ours : "", " ", clear), file, status),
+      go,
     ]);
 
     const read = () => field.value.replaceAll("\r\n", "\n");
@@ -49,6 +52,7 @@ course.define("owntext", () => {
       const isShort = length > 0 && length < least;
       field.setAttribute("aria-invalid", String(isShort));
       clear.disabled = length === 0;
+      go.hidden = length === 0 || isShort;
       field.placeholder = `Paste a story, a song book, your mail … of ${say(least)} characters or more`;
       status.textContent =
         length === 0
@@ -75,7 +79,7 @@ course.define("owntext", () => {
     }
 
     function allow(may) {
-      for (const one of [field, choose, ours]) one.disabled = !may;
+      for (const one of [field, choose, ours, go]) one.disabled = !may;
       clear.disabled = !may || !field.value;
     }
     return { element, read, write, allow, tell };

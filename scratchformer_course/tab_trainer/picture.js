@@ -30,8 +30,9 @@ course.define("picture", () => {
     context.stroke();
   }
 
-  // {points, right, loss, seconds, corpus, frames, given} -> a canvas
-  function draw({ points, right, seconds, corpus, frames, given }) {
+  // The curve's points, the frames before training and `last`, which is the one in sight, what they
+  // are `given`, and the score, with the share that a table of counts has `counted` -> a canvas
+  function draw({ points, first, last, given, right, seconds, corpus, counted }) {
     const canvas = document.createElement("canvas");
     canvas.width = WIDTH;
     canvas.height = HEIGHT;
@@ -49,13 +50,14 @@ course.define("picture", () => {
     say("I trained a GPT in a browser tab", 50, 78, `700 44px ${SANS}`);
     const named = `It gets the next character right ${inHundred(right)} times in 100`;
     say(named, 50, 126, `600 28px ${SANS}`, LINE);
-    const how = `${seconds.toFixed(1)} seconds of training on ${corpus}`;
+    const rival = counted > 0 ? `; counting alone gets ${inHundred(counted)}` : "";
+    const how = `${seconds.toFixed(1)} seconds of training on ${corpus}${rival}`;
     say(how, 50, 162, `24px ${SANS}`, FAINT);
     drawCurve(context, points, 50, 200, 400, 300);
     say(`loss over ${points.length} steps`, 50, 534, `22px ${SANS}`, FAINT);
     const samples = [
-      [frames[0], "Before training it writes", 200, 3],
-      [frames.at(-1), "After training it writes", 350, 6],
+      [first, "Before training it writes", 200, 3],
+      [last, last.step ? `After ${last.step} steps it writes` : "And at first", 350, 6],
     ];
     for (const [frame, words, top, most] of samples) {
       say(words, 500, top + 14, `600 22px ${SANS}`, FAINT);

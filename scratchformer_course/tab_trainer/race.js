@@ -65,7 +65,7 @@ course.define("race", () => {
       const { config, training } = controls.read();
       return course.text.needed(config, training);
     };
-    const ownText = newOwnText(settings.corpus, needed, () => {
+    const ownText = newOwnText(settings.corpus, needed, begin, () => {
       if (refusal && status.textContent === refusal) say("");
       refusal = "";
     });
@@ -91,19 +91,20 @@ course.define("race", () => {
       memory.textContent = "Forgotten. What you see now is gone when you leave the page.";
     });
     const numbers = el("div", note(UNTRAINED));
-    const element = el("div", [
-      el("div.sx-stage", [
-        el("div", el("div.sx-bar.sx-start", go, again, progress), status, progressText, memory),
-        ownText.element,
-        film.element,
-        el("div.sx-curve", [
-          picture,
-          note(
-            "While it learns: how much the next character surprises it, which is called the loss. " +
-              "Lower is better. Each mark of time is ten times the one before.",
-          ),
-        ]),
+    const stage = el("div.sx-stage", [
+      el("div", el("div.sx-bar.sx-start", go, again, progress), status, progressText, memory),
+      ownText.element,
+      film.element,
+      el("div.sx-curve", [
+        picture,
+        note(
+          "While it learns: how much the next character surprises it, which is called the loss. " +
+            "Lower is better. Each mark of time is ten times the one before.",
+        ),
       ]),
+    ]);
+    const element = el("div", [
+      stage,
       controls.element,
       score.element,
       result.element,
@@ -153,6 +154,7 @@ course.define("race", () => {
         if (!hasAddress || !location.hash.includes("=")) controls.choose(kept.chosen);
         if (kept.run) {
           now = kept.run;
+          progress.value = 1;
           redraw(now.curve, Math.max(200, 1.2 * now.seconds));
           plot.draw();
           film.start(now);
@@ -187,7 +189,8 @@ course.define("race", () => {
       mayKeep = true;
       if (controls.element.contains(document.activeElement)) go.focus({ preventScroll: true });
       allow(false);
-      film.element.scrollIntoView({ block: "nearest" });
+      const seen = stage.offsetHeight < innerHeight - 80 ? stage : film.element;
+      seen.scrollIntoView({ block: "nearest" });
       send ??= startWork(receive);
       send({
         do: "start",
@@ -221,7 +224,8 @@ course.define("race", () => {
 
     // A run that has not come to its end: the model before it comes back
     function giveUp(words) {
-      stop(kept.run ? `${words} Your model of before is still below.` : words);
+      stop(kept.run ? `${words} Your earlier model is kept, below the settings.` : words);
+      status.scrollIntoView({ block: "nearest" });
     }
 
     function stop(words) {
@@ -287,10 +291,8 @@ course.define("race", () => {
     }
 
     function looked(frame) {
-      const { step, right } = frame;
+      const { step } = frame;
       film.add(frame);
-      if (step % 3 === 0)
-        say(`It gets the next character right about ${inHundred(right)} times in 100.`);
       if (!step) return;
       numbers.replaceChildren(curveTable(plot.points));
       const [seconds, loss] = plot.points.at(-1);
@@ -350,7 +352,13 @@ course.define("race", () => {
         rivals,
         "From the press of the button, with samples and the score but without pauses: " +
           `${format(all, 1)} s. ${shared(together, usual)}`,
-        () => course.picture.draw({ points: curve, right, seconds, corpus, frames, given }),
+        () => {
+          const [tables] = run.tables ?? [[]];
+          const counted = Math.max(...tables.map((one) => one.right));
+          const last = film.shown();
+          const how = { right, seconds, corpus, counted };
+          return course.picture.draw({ points: curve, first: frames[0], last, given, ...how });
+        },
       );
     }
 

@@ -64,7 +64,7 @@ course.define("result", () => {
             ? { files, url }
             : { text: document.title, url };
         };
-        const link = address() && copyButton("Copy the address", address);
+        const link = address() && copyButton("Copy a link to these settings", address);
         panel.replaceChildren(
           el("div.sx-bar.sx-use", [
             hasPictures() ? copyButton("Copy image", address, () => blob) : null,
@@ -73,7 +73,7 @@ course.define("result", () => {
             shareButton(shared),
           ]),
           canvas,
-          link ? note("The address holds your settings, and not your text or your model.") : "",
+          link ? note("The link holds neither your text nor your model.") : "",
         );
         panel.scrollIntoView({ block: "nearest" });
       }

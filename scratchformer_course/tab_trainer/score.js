@@ -82,7 +82,7 @@ course.define("score", () => {
         el("p.sx-verdict", [
           "It gets the next character right ",
           el("strong", `${inHundred(run.right)} times in 100`),
-          ` in a part of ${run.own ? "your" : "the"} text that it has never read. ` +
+          ` in the last tenth of ${run.own ? "your" : "the"} text, which was kept apart. ` +
             `Before training it was ${inHundred(run.untrained)}.`,
         ]),
         ease && !run.own ? el("p", ease) : "",

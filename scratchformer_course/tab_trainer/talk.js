@@ -42,8 +42,13 @@ course.define("talk", () => {
       const show = () => {
         turn[1] = tokenizer.decode(written);
         scene.show(...said);
+        const line = [...scene.element.querySelectorAll("mark")].at(-1);
+        if (line) scene.element.scrollTop = line.offsetTop - scene.element.offsetTop;
       };
-      const step = () => written.push(writer.next().value);
+      const step = () => {
+        written.push(writer.next().value);
+        return /\s$/.test(tokenizer.decode(written.slice(-1)));
+      };
       interrupt = inFrames(LONGEST, step, show, () => {
         scene.element.dataset.turns = String(said.length); // for whoever waits
       });

@@ -184,7 +184,7 @@ def test_it_is_written_run_stopped_kept_and_printed(browser, built, server, axe,
         assert field.input_value() == PASSES
         button(page, "Run").click()
         said_in(page).get_by_text("passed").wait_for(timeout=1000 * PATIENCE)
-        assert page.get_by_label("Written as code: exercise 1.1").is_checked()
+        assert page.get_by_label("Written as code (ticks itself): exercise 1.1").is_checked()
 
         page.emulate_media(media="print")
         assert not field.is_visible() and not said_in(page).is_visible()

@@ -238,8 +238,8 @@ def test_answers_are_judged_kept_tick_what_was_worked_out_and_can_be_read(browse
         reload(page)  # the answers are kept, and so are the ticks
         assert page.locator(f"{FIRST} .course-question input").input_value() == NUMBER["right"]
         assert "right" in status(page, FIRST) and "right" in status(page, SECOND)
-        page.get_by_label("Worked out on this page: exercise 6.3").uncheck()
-        page.get_by_label("Written as code: exercise 6.1").check()
+        page.get_by_label("Worked out (ticks itself): exercise 6.3").uncheck()
+        page.get_by_label("Written as code (ticks itself): exercise 6.1").check()
         reload(page)
         both = ["6.1 worked out", "6.1"]
         assert ticks(page) == both, "a kept answer has set the tick again"

@@ -200,7 +200,7 @@ def test_a_chapter_counts_its_exercises_and_its_circle_fills(browser, site):
         solved = page.locator(".course-solved")
         count = len(CHAPTERS["05"].exercises)
         assert solved.inner_text() == f"0 of {count} exercises"
-        page.get_by_label("Written as code: exercise 5.1").check()
+        page.get_by_label("Written as code (ticks itself): exercise 5.1").check()
         assert solved.inner_text() == f"1 of {count} exercises"
         assert circle.get_attribute("data-level") == "part"
         assert page.locator(".bd-sidebar-primary").get_by_role("link", name="(begun)").count() == 1

@@ -220,7 +220,7 @@ def test_an_accident_is_one_press_and_the_model_of_before_comes_back(page):
     assert page.evaluate("document.activeElement.textContent") == "Pause"
     words = status(page)
     words.filter(has_text="The steps are too long").wait_for(timeout=60_000)
-    assert words.inner_text().endswith("Your model of before is still below.")
+    assert words.inner_text().endswith("Your earlier model is kept, below the settings.")
     assert page.get_by_label("Rates").evaluate("e => e.value") == "5"
     assert page.get_by_label("Steps", exact=True).evaluate("e => e.value") == "76"
     press(page, "Go on")

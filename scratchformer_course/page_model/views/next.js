@@ -7,7 +7,8 @@ course.define("view_next", () => {
   const { newScene, copyButton, shareButton, address } = course.scene;
   const { newCache, forward, probabilities, generator, pick } = course.model;
   const [BARS, FEW] = [12, 8]; // likeliest tokens that are shown, and in a simple view
-  const AT_ONCE = 120; // tokens that `generate` writes
+  const AT_ONCE = 120; // tokens that `generate` writes, and some more up to a space
+  const CALM = 0.8; // temperature of a simple view at first
   const RULES =
     "A lower temperature is safer, a higher one wilder. Top-k keeps the k likeliest, top-p the " +
     "likeliest that together have this share of the chances. The same seed writes the same text.";
@@ -39,7 +40,7 @@ course.define("view_next", () => {
     let interrupt = null; // while text is being written: what stops it
 
     const orAll = (most) => (value) => (value === most ? "all" : String(value));
-    const heat = { max: 2, step: 0.05, value: 1, show: (x) => x.toFixed(2) };
+    const heat = { max: 2, step: 0.05, value: isSimple ? CALM : 1, show: (x) => x.toFixed(2) };
     const rules = {
       temperature: slider("Temperature", heat, drawBars),
       top_k: slider("Top-k", { min: 1, max: V, value: V, show: orAll(V) }, drawBars),
@@ -69,7 +70,7 @@ course.define("view_next", () => {
       drawn,
       el("div.sx-columns", [
         el("div.sx-main", [
-          note("The likeliest next ones, and the chance of each. Press one to write it yourself."),
+          note("What may come next now, and the chance of each. Press one to write it yourself."),
           list,
           ruledOut,
         ]),
@@ -78,7 +79,8 @@ course.define("view_next", () => {
     ]);
     how.addEventListener("toggle", () => logits && draw());
     how.open = isAbout;
-    const said = () => [scene.plain(), address()].filter(Boolean).join("\n\n");
+    const link = () => address() && `Begin it anew, or another: ${address()}`;
+    const said = () => [scene.plain(), link()].filter(Boolean).join("\n\n");
     const element = el("div", [
       el("div.sx-bar.sx-write", [
         run,
@@ -133,8 +135,9 @@ course.define("view_next", () => {
       const id = pick(p, u);
       write(
         id,
-        `The random number ${u.toFixed(3)} fell on “${label(id)}”, which had a chance of ${percent(p[id])}.`,
+        `Last written: the random number ${u.toFixed(3)} fell on “${label(id)}”, which had a chance of ${percent(p[id])}.`,
       );
+      return /\s$/.test(tokenizer.decode([id]));
     }
 
     function start() {
