@@ -8,6 +8,7 @@ a guess, *Checks*, *How we know*, what cells have printed, and prose in cells wi
 exercises in the wheel: `inspect` and `help` find no source there. Two lines of Python unpack it.
 """
 
+import ast
 import base64
 import html
 import re
@@ -30,6 +31,7 @@ FOLDS = {"hide-cell", "hide-input", "remove-input"}
 STUB = re.compile(r"^checks\.(\w+)\(\1\)$", re.MULTILINE)
 CHOICE = re.compile(r"^\w+ = checks\.\w+\.choose\(\w+\)$", re.MULTILINE)
 GUESS = re.compile(r'<div class="course-guess(-end|)" data-question="([^"]*)"')
+LABEL = re.compile(r"^\([\w-]+\)=\n", re.MULTILINE)
 ROLE = re.compile(r"\{(cite|cite:t|doc|numref|ref|term)\}`(?:([^`<]*?)\s*<[^>`]*>|([^`]*))`")
 GUESSED = "*What was it, and why? The page of this chapter says more.*"
 PACKED = """import base64
@@ -63,6 +65,9 @@ On your computer, in this folder (on Windows, .venv\\Scripts in place of .venv/b
     python -m venv .venv
     .venv/bin/python -m pip install WHEEL jupyterlab
     .venv/bin/python -m jupyter lab
+The first line that installs takes some minutes and, on Linux, 6 GB, since pip takes the PyTorch
+for GPUs. Without a GPU, 1.6 GB are enough if you install that first:
+    .venv/bin/python -m pip install torch --index-url https://download.pytorch.org/whl/cpu
 In VS Code: open this folder and a notebook, and choose the Python of .venv as its kernel.
 In Colab: upload a notebook, and then the file WHEEL under Files.
 
@@ -70,7 +75,10 @@ Run the cells from top to bottom. In an exercise, replace the ... and run the ce
 checks what you wrote. You can also go on without: from there on the notebook takes a right function
 from the package. Where it asks for a guess, write yours down before you run the next cell.
 
-Hand in the notebook. Keep its name, and the names of the functions.
+Some chapters read Shakespeare's plays (1 MB) and a language model (98 MB): they are fetched once,
+and a chapter goes on without them.
+
+Hand in the notebook, as your teacher says. Keep the names of the functions.
 """
 
 
@@ -106,11 +114,12 @@ def for_students(notebook: NotebookNode, wheel: str) -> NotebookNode:
     for cell, prose in zip(notebook.cells, without_answers(notebook.cells), strict=True):
         look = {key: cell.metadata[key] for key in FOLDED if key in cell.metadata}
         if cell.cell_type == "markdown" and prose:
-            text = ROLE.sub(in_plain_words, prose)
+            text = ROLE.sub(in_plain_words, LABEL.sub("", prose))
             cells.append(nbformat.v4.new_markdown_cell(text, id=cell.id))
         elif cell.cell_type == "code" and (source := code(cell, names, wheel)):
             look = FOLDED if GIVES_ANSWER in tags(cell) else look
             cells.append(nbformat.v4.new_code_cell(source, id=cell.id, metadata=look))
+    drop_unused_imports([cell for cell in cells if cell.cell_type == "code"])
     kernel = {key: notebook.metadata[key] for key in ("kernelspec", "language_info")}
     return nbformat.v4.new_notebook(cells=cells, metadata=kernel)
 
@@ -129,6 +138,21 @@ def code(cell: NotebookNode, names: list[str], wheel: str) -> str:
     if GIVES_ANSWER in tags(cell):
         return f"# @title Code that is left out: an exercise asks for it\n{packed(source, cell.id)}"
     return source
+
+
+def drop_unused_imports(cells: list[NotebookNode]) -> None:
+    """Take out imports of the library that no cell uses: an exercise may ask for them."""
+    used = "\n".join(cell.source for cell in cells)
+    for cell in cells:
+        is_opening = cell.source.startswith("# @title") and "%" not in cell.source
+        for node in reversed(ast.parse(cell.source).body) if is_opening else ():
+            if isinstance(node, ast.ImportFrom) and f"{node.module}.".startswith("scratchformer."):
+                names = [x for x in node.names if len(re.findall(rf"\b{x.name}\b", used)) > 1]
+                if len(names) < len(node.names):
+                    lines = cell.source.split("\n")
+                    kept = [ast.unparse(ast.ImportFrom(node.module, names, 0))] if names else []
+                    lines[node.lineno - 1 : node.end_lineno] = kept
+                    cell.source = "\n".join(lines)
 
 
 def without_answers(cells: list[NotebookNode]) -> Iterator[str]:
@@ -228,7 +252,7 @@ def main(words: list[str]) -> int:
         print(f"classroom: {error}")
         return 2
     path = classroom(paths)
-    print(f"{path}: {len(paths)} notebooks, {path.stat().st_size / 1e6:.1f} MB")
+    print(f"{path}: {', '.join(each.stem for each in paths)}, {path.stat().st_size / 1e6:.1f} MB")
     return 0
 
 

@@ -61,21 +61,29 @@ def markdown(report: Report) -> str:
     lines = [f"# Chapter {report.chapter}: {report.points:g} of {report.maximum:g} points", ""]
     for each in report.grades:
         lines += [f"## Exercise {each.number} · `{each.name}`: {each.points:g} of {MOST:g}", ""]
-        lines += [f"**{each.state}.** " + each.message.replace("\n", "  \n"), ""]
+        message = "\n".join(f"    {line}" for line in each.message.split("\n"))  # no Markdown
+        lines += [f"**{each.state}**", "", message, ""]
         if each.state == "try again" and each.cases:
             lines += [f"Right on {each.right} of {each.cases} cases.", ""]
     return "\n".join(lines)
 
 
-def table(reports: list[Report]) -> str:
-    """CSV with a row for each notebook, and a column for each exercise that occurs."""
-    numbers = {each.number: 0 for report in reports for each in report.grades}
+def table(reports: list[Report], earlier: str = "") -> str:
+    """CSV with a row for each notebook, and a column for each exercise that occurs.
+
+    `earlier` is such a table, whose rows of other notebooks stay.
+    """
+    rows = {row["notebook"]: row for row in csv.DictReader(io.StringIO(earlier))}
+    for report in reports:
+        formula = "'" * (report.notebook[:1] in "=+-@")  # for a spreadsheet, it would be one
+        row = {"notebook": formula + report.notebook, "chapter": report.chapter}
+        row |= {"points": f"{report.points:g}", "maximum": f"{report.maximum:g}"}
+        points = {each.number: f"{each.points:g}" for each in report.grades}
+        rows[row["notebook"]] = row | points
+    numbers = {name for row in rows.values() for name in row if name[:1].isdigit()}
     order = sorted(numbers, key=lambda number: [int(part) for part in number.split(".")])
     text = io.StringIO()
-    rows = csv.DictWriter(text, ["notebook", "chapter", *order, "points", "maximum"])
-    rows.writeheader()
-    for report in reports:
-        row = {"notebook": report.notebook, "chapter": report.chapter}
-        row |= {"points": f"{report.points:g}", "maximum": f"{report.maximum:g}"}
-        rows.writerow(row | {each.number: f"{each.points:g}" for each in report.grades})
+    written = csv.DictWriter(text, ["notebook", "chapter", *order, "points", "maximum"])
+    written.writeheader()
+    written.writerows(rows.values())
     return text.getvalue()

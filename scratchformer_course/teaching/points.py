@@ -45,7 +45,8 @@ def right_values(exercise: Exercise, seed: int) -> list:
 
 def grade(exercise: Exercise, said: dict[str, Any], seed: int) -> Grade:
     """The grade for what `student_process.examine` returns."""
-    state, message = str(said.get("state")), _clean(str(said.get("message")))
+    state, message = said.get("state"), clean(str(said.get("message")))
+    state = state if state in ("passed", "not yet") else "try again"
     expected = right_values(exercise, seed)
     agrees = [False] * len(expected)
     with contextlib.suppress(ValueError):
@@ -54,7 +55,7 @@ def grade(exercise: Exercise, said: dict[str, Any], seed: int) -> Grade:
     right = sum(agrees)
     if name := said.get("changed"):
         state, right = "try again", 0
-        message = f"The notebook changes its own checker (`{_clean(str(name))}`): no points."
+        message = f"The notebook changes its own checker (`{clean(str(name))}`): no points."
     if state == "passed" and right < len(expected):
         state = "try again"
         message = f"{len(expected) - right} of {len(expected)} values are not what is expected."
@@ -72,6 +73,6 @@ def _agrees(value: Any, expected: Any) -> bool:
     return False
 
 
-def _clean(text: str) -> str:
-    """Text of a student's process, without characters that steer a terminal."""
+def clean(text: str) -> str:
+    """A student's text or a file's name, without characters that steer a terminal."""
     return "".join(c if c.isprintable() or c == "\n" else "�" for c in text[:LONGEST])

@@ -24,6 +24,9 @@ from typing import Any
 
 DEFINITION = ast.FunctionDef | ast.ClassDef
 IMPORT = ast.Import | ast.ImportFrom
+# IPython's lines: `%time`, `!ls`, `len?`, `files = !ls`
+SHELL = re.compile(r"^([ \t]*)([%!?].*|\w[\w.]*\?\??[ \t]*|[\w, ]+=\s*[%!](?!=).*)$", re.MULTILINE)
+FORBIDDEN = re.compile(r"scratchformer_course.*\bexercises\b|__globals__|_getframe|\.solutions\b")
 
 
 class Unwritten(Exception):
@@ -49,7 +52,7 @@ def read(cells: list[str]) -> tuple[list[Statement], dict[int, str]]:
     """
     statements, unreadable = [], {}
     for i, cell in enumerate(cells):
-        code = re.sub(r"^( *)[%!].*", r"\1pass", cell, flags=re.MULTILINE)
+        code = cell if _parses(cell) else SHELL.sub(r"\1pass", cell)
         if code.startswith("# @title Worked solution"):
             continue
         linecache.cache[_file(i)] = (len(code), None, code.splitlines(keepends=True), _file(i))
@@ -60,6 +63,14 @@ def read(cells: list[str]) -> tuple[list[Statement], dict[int, str]]:
             line = f", in line {error.lineno}" if isinstance(error, SyntaxError) else ""
             unreadable[i] = f"{type(error).__name__}: {getattr(error, 'msg', error)}{line}."
     return statements, unreadable
+
+
+def _parses(code: str) -> bool:
+    try:
+        ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
 
 
 def _file(cell: int) -> str:
@@ -111,8 +122,10 @@ def needed(statements: list[Statement], name: str, known: set[str]) -> list[Stat
     modules = {made for x in statements if isinstance(x.node, IMPORT) for made in x.makes}
     functions = {x.node.name for x in statements if isinstance(x.node, DEFINITION)}
 
+    worked_names = {f"{one}{end}" for one in {name, *known} for end in ("_solution", "Solution")}
+
     def may_run(each: Statement) -> bool:
-        worked = {used for used in each.uses if used.lower().endswith("solution")}
+        worked = each.uses & worked_names
         is_definition = isinstance(each.node, DEFINITION)
         return not [*_aliases(each.node)] and (is_definition or not (worked | each.uses & tables))
 
@@ -131,7 +144,8 @@ def needed(statements: list[Statement], name: str, known: set[str]) -> list[Stat
     if definitions and isinstance(definitions[-1].node, DEFINITION):
         definitions = definitions[-1:]  # `f = cache(f)` needs an earlier one
     last = max((each.cell for each in definitions), default=-1)
-    wanted, found, done = {name}, list[Statement](), set[str]()
+    stars = [each for each in possible if isinstance(each.node, ast.ImportFrom) and not each.makes]
+    wanted, found, done = {name}, stars if definitions else [], set[str]()
     while definitions and (new := wanted - done - known):
         done |= new
         for each in (each for one in new for each in of(one) if each not in found):
@@ -144,10 +158,8 @@ def _defines(each: Statement, name: str, functions: set[str]) -> bool:
     match each.node:
         case ast.FunctionDef(name=made) | ast.ClassDef(name=made):
             return made == name and not each.is_titled
-        case ast.Assign(targets=[ast.Name(id=made)], value=value):
-            is_alias = isinstance(value, ast.Name) and value.id in functions
-            is_function = is_alias or isinstance(value, ast.Lambda | ast.Call)
-            return made == name and is_function and not each.is_titled
+        case ast.Assign() | ast.AnnAssign() | ast.If() | ast.Try():
+            return name in each.makes and not each.is_titled
     return False
 
 
@@ -167,12 +179,15 @@ def answer(cells: list[str], name: str, known: dict[str, Any]) -> Any:
     something that it needs fails.
     """
     statements, unreadable = read(cells)
-    for i, why in unreadable.items():
+    found = needed(statements, name, set(known) - {name})
+    for i, why in unreadable.items() if not found else ():
         if re.search(rf"^\s*(def|class) {name}\b", cells[i], flags=re.MULTILINE):
-            raise Unwritten(f"the cell of `{name}` cannot be read. {why}")
-    names = {**known, "__name__": "__main__"}
+            raise Unwritten(f"The cell of `{name}` cannot be read. {why}")
+    names = {**known, "__name__": "__main__", "display": lambda *a, **k: None}
     names.pop(name, None)
-    for each in needed(statements, name, set(known) - {name}):
+    for each in found:
+        if sought := FORBIDDEN.search(ast.unparse(each.node)):
+            raise Unwritten(f"It looks for the course's own answers: `{sought[0]}`.")
         try:
             exec(compile(ast.Module([each.node], []), _file(each.cell), "exec"), names)
         except BaseException as error:  # SystemExit too

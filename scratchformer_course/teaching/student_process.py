@@ -5,9 +5,9 @@ and no process but its own. Everywhere it has an empty folder, none of the varia
 environment that may hold secrets, and the hook of `guard.py`. What it prints goes nowhere.
 
 The verdict is made beside the student's code, in one process, since many checks look at objects.
-Values, however, are compared by who asks (`points.py`), and a check that was changed is noticed. A
-student who walks through the interpreter's frames could still forge a verdict where an exercise has
-no cases, and read what is readable. A grade on which much depends wants a container around it all.
+Values, however, are compared by who asks (`points.py`), and most changes of a check are noticed.
+A student who knows the interpreter well could still forge a verdict where an exercise has no cases,
+and read what is readable. A grade on which much depends wants a container around it all.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
 START += "from scratchformer_course.teaching.examiner import main; main()"
 ISOLATED = ["unshare", "--map-root-user", "--net", "--mount", "--pid", "--fork", "--kill-child"]
 PATIENCE = 60.0  # seconds that a process may take to start
+ALIKE = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "PYTHONHASHSEED": "0", "MPLBACKEND": "Agg"}
 KEPT = ("PATH", "SYSTEMROOT", "LD_LIBRARY_PATH", "LANG", "TIKTOKEN_CACHE_DIR")
 
 
@@ -54,19 +55,20 @@ def examine(
     job = {"cells": cells, "chapter": chapter, "number": number, "seed": seed, "word": word}
     job |= {"seconds": seconds, "is_isolated": bool(isolation())}
     path = json.dumps([os.path.abspath(folder) for folder in sys.path])
-    why = "the notebook ends the process in which it is graded, or fills its memory."
-    late = f"it did not end within {seconds:g} seconds: is there a loop that never ends?"
+    why = "The notebook ends the process in which it is graded, or fills its memory."
+    late = f"It did not end within {seconds:g} seconds: is there a loop that never ends?"
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory())
         reply, errors = (stack.enter_context(tempfile.TemporaryFile()) for _ in range(2))
         try:
             subprocess.run(
-                [*isolation(), sys.executable, "-I", "-B", "-c", START, path],
+                [*isolation(), sys.executable, "-s", "-B", "-c", START, path],
                 input=json.dumps(job).encode(),
                 stdout=reply,
                 stderr=errors,
                 cwd=folder,
                 env=_environment(folder),
+                start_new_session=True,
                 timeout=seconds + PATIENCE,
             )
         except subprocess.TimeoutExpired:
@@ -78,7 +80,12 @@ def examine(
         raise RuntimeError(f"no process for exercise {number}: {told.splitlines()[-1]}")
     for line in reversed(said.splitlines()):
         if line.startswith(word.encode()):
-            return json.loads(line.partition(b" ")[2])
+            with contextlib.suppress(ValueError):  # it is cut off
+                answer = json.loads(line.partition(b" ")[2])
+                if isinstance(answer, dict) and "changed" in answer:
+                    return answer
+            why = f"Its values are too large: more than {guard.LARGEST // 2**20} MB."
+            break
     return {"state": "try again", "message": late if b"Timeout (" in said else why}
 
 
@@ -87,4 +94,4 @@ def _environment(folder: str) -> dict[str, str]:
     course = {k: v for k, v in os.environ.items() if k in KEPT or k.startswith("SCRATCHFORMER_")}
     places = dict.fromkeys(("HOME", "USERPROFILE", "TMPDIR", "TEMP", "TMP"), folder)
     cache = {"SCRATCHFORMER_CACHE": os.path.abspath(cache_folder())}
-    return {**course, **places, **cache, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
+    return {**course, **places, **cache, **ALIKE}

@@ -202,7 +202,7 @@ OPEN = """
 import contextlib, os, sys
 from scratchformer_course.kit.checks import compare, engine, verdict
 
-checks = sys.modules["scratchformer_course.ch01_bpe.exercises"]
+checks = sys.modules["scratchformer_course.ch01_bpe.exer" + "cises"]  # unseen before it runs
 FORGED = {"state": "passed", "message": "", "values": "[[], null]"}
 
 def forge(*args):
@@ -221,6 +221,20 @@ def hostile(code):
         "ByteTokenizer": f"class ByteTokenizer:\n    def __init__(self, tokens):\n{body}",
     }
     return filled(of("01"), answers)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from scratchformer_course.ch01_bpe.exercises import merge_pair as a",
+        "return merge_pair.__globals__['merge'](word, pair)",
+        "return sys._getframe(1)",
+    ],
+)
+def test_who_looks_for_the_answer_in_plain_sight_is_told(line):
+    cells = filled(of("01"), {"merge_pair": f"def merge_pair(word, pair):\n    {line}"})
+    got = grade(exercise("1.2"), examine(cells, "01_bpe", "1.2", SEED, 20.0), SEED)
+    assert got.points == 0 and "looks for the course's own answers" in got.message
 
 
 @pytest.mark.parametrize("code", PATCHES.values(), ids=PATCHES)
@@ -277,10 +291,13 @@ def test_a_class_is_graded_and_one_notebook_costs_no_other(tmp_path, capsys):
     assert (bob["points"], bob["maximum"], bob["chapter"]) == ("0", "40", "01_bpe")
     assert 0 < float(eve["1.2"]) <= PARTIAL and eve["1.1"] == "0"
     assert f"{paths[0]}: 40 of 40" in capsys.readouterr().out
-    report = (out / "eve" / "bpe.md").read_text()
-    assert "Exercise 1.2 · `merge_pair`" in report and "**not yet.**" in report
-    results = json.loads((out / "bob" / "bpe.json").read_text())
+    report = (out / "eve" / "bpe.grade.md").read_text()
+    assert "Exercise 1.2 · `merge_pair`" in report and "**not yet**" in report
+    results = json.loads((out / "bob" / "bpe.grade.json").read_text())
     assert results["score"] == 0 and "ends the process" in results["tests"][1]["output"]
+    assert command.main([str(paths[0]), "--out", str(out)]) == 0  # of one who is late
+    again = [*csv.DictReader((out / "grades.csv").open(newline=""))]
+    assert [row["points"] for row in again] == ["40", "0", eve["points"]]
 
 
 def test_the_command_prints_gradescopes_json_and_ends_with_0_if_all_passed(tmp_path):
@@ -292,7 +309,7 @@ def test_the_command_prints_gradescopes_json_and_ends_with_0_if_all_passed(tmp_p
     assert results["tests"][0]["max_score"] == MOST and results["tests"][0]["status"] == "passed"
 
 
-def test_what_cannot_be_graded_is_named_and_nothing_is_graded(tmp_path, capsys):
+def test_what_cannot_be_graded_is_named_and_the_rest_is_graded(tmp_path, capsys):
     right = saved(tmp_path / "right.ipynb", filled(of("01")))
     other = saved(tmp_path / "other.ipynb", ["import scratchformer_course.ch99_none"])
     broken = tmp_path / "broken.ipynb"
@@ -300,7 +317,7 @@ def test_what_cannot_be_graded_is_named_and_nothing_is_graded(tmp_path, capsys):
     words = [str(path) for path in (right, other, broken, tmp_path / "none.ipynb")]
     assert command.main([*words, "--out", str(tmp_path / "out")]) == 2
     printed = capsys.readouterr()
-    assert printed.out == "" and printed.err.count("\n") == 3
+    assert f"{right}: 40 of 40" in printed.out and printed.err.count("\n") == 3
     assert command.main([str(right), "--out", str(right)]) == 2  # a file, and no folder
     for words in ("an import of a chapter", "expected a notebook", "No such file"):
         assert words in printed.err
