@@ -109,7 +109,7 @@ def packed(text: str, name: str) -> str:
 
 def for_students(notebook: NotebookNode, wheel: str) -> NotebookNode:
     """The notebook without answers, whose first cell installs the wheel."""
-    cells = []
+    cells, used = [], []
     names = [m[1] for c in notebook.cells if (m := STUB.search(c.source)) and "..." in c.source]
     for cell, prose in zip(notebook.cells, without_answers(notebook.cells), strict=True):
         look = {key: cell.metadata[key] for key in FOLDED if key in cell.metadata}
@@ -118,8 +118,9 @@ def for_students(notebook: NotebookNode, wheel: str) -> NotebookNode:
             cells.append(nbformat.v4.new_markdown_cell(text, id=cell.id))
         elif cell.cell_type == "code" and (source := code(cell, names, wheel)):
             look = FOLDED if GIVES_ANSWER in tags(cell) else look
+            used += [] if source.startswith("# @title Worked") else [cell.source]
             cells.append(nbformat.v4.new_code_cell(source, id=cell.id, metadata=look))
-    drop_unused_imports([cell for cell in cells if cell.cell_type == "code"])
+    drop_unused_imports([cell for cell in cells if cell.cell_type == "code"], "\n".join(used))
     kernel = {key: notebook.metadata[key] for key in ("kernelspec", "language_info")}
     return nbformat.v4.new_notebook(cells=cells, metadata=kernel)
 
@@ -140,14 +141,14 @@ def code(cell: NotebookNode, names: list[str], wheel: str) -> str:
     return source
 
 
-def drop_unused_imports(cells: list[NotebookNode]) -> None:
-    """Take out imports of the library that no cell uses: an exercise may ask for them."""
-    used = "\n".join(cell.source for cell in cells)
+def drop_unused_imports(cells: list[NotebookNode], used: str) -> None:
+    """Take out imports of the library that no code uses: an exercise may ask for them."""
     for cell in cells:
         is_opening = cell.source.startswith("# @title") and "%" not in cell.source
         for node in reversed(ast.parse(cell.source).body) if is_opening else ():
             if isinstance(node, ast.ImportFrom) and f"{node.module}.".startswith("scratchformer."):
-                names = [x for x in node.names if len(re.findall(rf"\b{x.name}\b", used)) > 1]
+                made = [(x, x.asname or x.name) for x in node.names]
+                names = [x for x, name in made if len(re.findall(rf"\b{name}\b", used)) > 1]
                 if len(names) < len(node.names):
                     lines = cell.source.split("\n")
                     kept = [ast.unparse(ast.ImportFrom(node.module, names, 0))] if names else []
