@@ -275,12 +275,20 @@ def lines_shown(html: str) -> int:
 
 
 def as_code(code: Any) -> str:
-    """A cell's code, if it is open and short."""
-    text = BLANK.sub("\n\n", code.get_text().strip("\n")) if code else ""
+    """A cell's code, if it is open and short, without the choice between two answers."""
+    kept, is_choice = [], False
+    parts = (code.pre.decode_contents(), code.pre.get_text()) if code else ("", "")
+    for line in zip(*(part.split("\n") for part in parts), strict=True):
+        is_choice = is_choice or ".choose(" in line[1]
+        kept += [] if is_choice else [line]
+        is_choice = is_choice and not line[1].endswith(")")
+    pre, text = (
+        BLANK.sub("\n\n", "\n".join(part).strip("\n"))
+        for part in zip(*kept or [("", "")], strict=True)
+    )
     if not text or lines_of(text) > CODE:
         return ""
-    pre = BLANK.sub("\n\n", str(code.pre))
-    return f'<div class="highlight" data-lines="{lines_of(text)}">{pre}</div>'
+    return f'<div class="highlight" data-lines="{lines_of(text)}"><pre>{pre}</pre></div>'
 
 
 def as_output(printed: Iterable[Any], most: int) -> str:

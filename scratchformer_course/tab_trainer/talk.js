@@ -35,6 +35,7 @@ course.define("talk", () => {
       const turn = [text, ""];
       said.push(turn);
       copy.disabled = false;
+      scene.element.scrollIntoView({ block: "nearest" });
       const rules = { seed: said.length - 1, temperature: TEMPERATURE };
       const start = tokenizer.encode(text).slice(-model.config.context_length);
       const writer = course.model.generate(model, start, rules);
