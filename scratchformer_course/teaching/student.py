@@ -4,8 +4,8 @@ Run are the statements that the exercise's name needs, in the order of the noteb
 definition, what makes or fills a name that this uses, and so on. Where a helper is made twice, the
 last one counts, up to the cell of the exercise's last definition; cells after that are asked only
 for names that are not made before. Training, drawings and prints are thus left out, unless the
-student's function depends on them. A definition is a `def`, a `class`, or `NAME = …` of a lambda, a
-call or another function, in a cell that has no `# @title`: such cells are the course's own.
+student's function depends on them. A definition is a `def`, a `class`, or `NAME = …`, in a cell
+that has no `# @title`: such cells are the course's own.
 
 Never run are worked answers, and statements that use the chapter's table (`checks.NAME(NAME)`,
 `NAME = checks.NAME.choose(…)`): a notebook does not decide its own grade. The names of the
@@ -120,7 +120,6 @@ def needed(statements: list[Statement], name: str, known: set[str]) -> list[Stat
     """
     tables = {alias for each in statements for alias in _aliases(each.node)} - {name}
     modules = {made for x in statements if isinstance(x.node, IMPORT) for made in x.makes}
-    functions = {x.node.name for x in statements if isinstance(x.node, DEFINITION)}
 
     worked_names = {f"{one}{end}" for one in {name, *known} for end in ("_solution", "Solution")}
 
@@ -140,7 +139,7 @@ def needed(statements: list[Statement], name: str, known: set[str]) -> list[Stat
         return made + (filled if wanted not in modules else [])
 
     possible = [each for each in statements if may_run(each)]
-    definitions = [each for each in possible if _defines(each, name, functions)]
+    definitions = [each for each in possible if _defines(each, name)]
     if definitions and isinstance(definitions[-1].node, DEFINITION):
         definitions = definitions[-1:]  # `f = cache(f)` needs an earlier one
     last = max((each.cell for each in definitions), default=-1)
@@ -154,13 +153,17 @@ def needed(statements: list[Statement], name: str, known: set[str]) -> list[Stat
     return [each for each in possible if each in found]
 
 
-def _defines(each: Statement, name: str, functions: set[str]) -> bool:
+def _defines(each: Statement, name: str) -> bool:
+    """Whether a statement is the student's definition: a `def`, or `NAME = …` at the top."""
     match each.node:
-        case ast.FunctionDef(name=made) | ast.ClassDef(name=made):
-            return made == name and not each.is_titled
-        case ast.Assign() | ast.AnnAssign() | ast.If() | ast.Try():
-            return name in each.makes and not each.is_titled
-    return False
+        case ast.Assign(targets=targets):
+            made = [target.id for target in targets if isinstance(target, ast.Name)]
+        case ast.AnnAssign(target=ast.Name(id=one)):
+            made = [one]
+        case _:  # a `def` may also be in an `if` or a `try`
+            inside = ast.walk(each.node) if isinstance(each.node, ast.If | ast.Try) else [each.node]
+            made = [part.name for part in inside if isinstance(part, DEFINITION)]
+    return name in made and not each.is_titled
 
 
 def _aliases(node: ast.stmt) -> Iterator[str]:

@@ -133,6 +133,12 @@ def taken(*cells):
             2,
         ),
         (["raise KeyError", "%time 1\n!ls\ndef spread(x):\n    return 4", "1 / 0"], 4),
+        (["def spread(x)\n    return 1", "def spread(x):\n    return 8"], 8),
+        (["from math import *", "def spread(x):\n    return sqrt(8 * x)"], 4),
+        (["try:\n    def spread(x):\n        return 3\nexcept NameError:\n    pass"], 3),
+        (["from typing import Callable", "f = abs", "spread: Callable = f"], 2),
+        (["def spread(x):\n    return (7\n% 4)"], 3),
+        (["def spread(x):\n    return 5", "if True:\n    k, spread = 1, abs"], 5),
         (["def nearest(x):\n    return 0", "def spread(x):\n    return nearest('abc')"], 3),
         (
             [
