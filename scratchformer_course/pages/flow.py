@@ -58,6 +58,7 @@ class Layout(NamedTuple):
     number: tuple[int, int] = (5, 58)  # along: from a bar's end to its chance, and the room for it
 
     def across(self, i) -> float:
+        """The middle of a token's lane; `i` counts from 0 and may lie between two."""
         return self.margin + self.lane * (i + 0.5)
 
 
@@ -74,6 +75,7 @@ class Pen:
         self.turned, self.paths, self.words = turned, dict[str, str](), ""
 
     def at(self, along, across) -> tuple:
+        """The x and y of a point, in units of the drawing."""
         x, y = (across, along) if self.turned else (along, across)
         return round(x, 1), round(y, 1)
 
@@ -83,6 +85,7 @@ class Pen:
         self.paths[look] = self.paths.get(look, "") + f"M{first}{command}{' '.join(rest)}"
 
     def curve(self, look: str, a, c, to_a, to_c) -> None:
+        """A curve from (a, c) to (to_a, to_c), level along the flow at both ends."""
         middle = (a + to_a) / 2
         self.path(look, "C", (a, c), (middle, c), (middle, to_c), (to_a, to_c))
 
@@ -92,17 +95,20 @@ class Pen:
         self.path(look, "L", (a, low), (a + length, low), (a + length, high), (a, high), (a, low))
 
     def word(self, a, c, text: str, kind: str = "") -> None:
+        """A word with its middle on (a, c); `kind` is its CSS class."""
         x, y = self.at(a, c)
         kind = kind and f' class="{kind}"'
         self.words += f'<text x="{x:g}" y="{y:g}" dy=".35em"{kind}>{escape(text)}</text>'
 
     def drawn(self) -> str:
+        """SVG of all that was drawn since the last call."""
         shapes = "".join(f'<path {look} d="{d}"/>' for look, d in self.paths.items())
         shapes, self.paths, self.words = shapes + self.words, {}, ""
         return shapes
 
 
 def stroke(colour: str, width=1.0, opacity=1.0) -> str:
+    """The look of a line."""
     return (
         f'fill="none" stroke="{COLOURS[colour]}" stroke-width="{width:g}" '
         f'stroke-opacity="{opacity:g}"'
@@ -110,6 +116,7 @@ def stroke(colour: str, width=1.0, opacity=1.0) -> str:
 
 
 def filled(colour: str, opacity, line=0.0) -> str:
+    """The look of an area, whose border is `line` wide."""
     return (
         f'fill="{COLOURS[colour]}" fill-opacity="{opacity:g}" stroke="{COLOURS[colour]}" '
         f'stroke-width="{line:g}"'
@@ -135,6 +142,7 @@ def draw(n: Numbers, at: Layout) -> list[str]:
 
 
 def draw_tokens(pen: Pen, n: Numbers, at: Layout, start, end) -> None:
+    """The letters and their ids, and a place for the next one."""
     letters = [*n.letters, n.chances[0][0]]
     for i, letter in enumerate(letters):
         c = at.across(i)
@@ -149,6 +157,7 @@ def draw_tokens(pen: Pen, n: Numbers, at: Layout, start, end) -> None:
 
 
 def draw_vectors(pen: Pen, n: Numbers, at: Layout, start, end) -> None:
+    """The first numbers of each token's vector, as squares of two colours."""
     largest = max(abs(number) for vector in n.vectors for number in vector)
     size = (end - start - 16) / CELLS
     for i, vector in enumerate(n.vectors):
@@ -160,6 +169,7 @@ def draw_vectors(pen: Pen, n: Numbers, at: Layout, start, end) -> None:
 
 
 def draw_heads(pen: Pen, n: Numbers, at: Layout, start, end) -> None:
+    """Two heads: each line is a weight of attention."""
     half = (end - start) / 2
     for i in range(len(n.ids)):
         pen.path(strand(n, i), "L", (start, at.across(i)), (end, at.across(i)))
@@ -174,6 +184,7 @@ def draw_heads(pen: Pen, n: Numbers, at: Layout, start, end) -> None:
 
 
 def draw_blocks(pen: Pen, n: Numbers, at: Layout, start, end) -> None:
+    """The blocks, the vectors' lengths, and what the last one would guess after each."""
     step, last = (end - start) / len(n.guesses), at.across(len(n.ids) - 1)
     middle, high = at.across((len(n.ids) - 1) / 2), at.lane * (len(n.ids) + 0.2)
     guessed = f'fill="{PAGE}" stroke="{COLOURS["stream"]}" stroke-width="1.5"'
@@ -192,6 +203,7 @@ def draw_blocks(pen: Pen, n: Numbers, at: Layout, start, end) -> None:
 
 
 def draw_chances(pen: Pen, n: Numbers, at: Layout, start, end) -> None:
+    """The likeliest next characters, and the way back of the first."""
     T, largest = len(n.ids), n.chances[0][1]
     begin, space = start + 0.2 * (end - start), T / len(n.chances)
     gap, room = at.number

@@ -70,6 +70,7 @@ def entropy(weights: Tensor) -> float:
 
 
 def visible(token: str) -> str:
+    """A token with its spaces and line breaks as signs."""
     return token.replace(" ", "␣").replace("\n", "⏎")
 
 
