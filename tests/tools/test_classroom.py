@@ -1,4 +1,4 @@
-"""`make classroom`: every stub and check is left, no worked answer is, and a notebook runs alone."""
+"""`make classroom`: every stub is left, no worked answer is, and a notebook runs alone."""
 
 import os
 import shutil
@@ -43,7 +43,7 @@ def test_each_notebook_is_valid_keeps_every_stub_and_shows_no_worked_answer_or_o
 
 @pytest.mark.slow
 def test_it_runs_alone_to_its_end_and_goes_on_with_what_the_student_wrote(folder, tmp_path):
-    """In every stub a wrong answer, which is refused, then a right one; 08 has stubs of all kinds."""
+    """In every stub a wrong answer, which is refused, and then a right one."""
     notebook = nbformat.read(folder / "08_rotary.ipynb", as_version=4)
     fill(notebook)
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
