@@ -15,24 +15,16 @@ import json
 import os
 import random
 import sys
-from collections.abc import Callable
 from typing import Any
 
 from scratchformer_course.kit.checks.call import Call
 from scratchformer_course.kit.checks.engine import Exercise
-from scratchformer_course.kit.checks.sandbox import Ended
-from scratchformer_course.kit.checks.state import SEED
+from scratchformer_course.kit.checks.sandbox import SEED
 from scratchformer_course.kit.checks.verdict import Wrong
 from scratchformer_course.teaching import guard, student
 from scratchformer_course.teaching.fresh_cases import runnable, with_fresh_cases
 from scratchformer_course.teaching.plain_values import pack
 from scratchformer_course.teaching.tables import exercise, exercises
-
-
-def at_once(work: Callable[[], Any], limit: float) -> Ended:
-    """The runner of a process that is bounded from outside, and has the state of a fresh one."""
-    reseed()
-    return Ended(work())
 
 
 def reseed() -> None:
@@ -59,7 +51,7 @@ def values(each: Exercise, answer: Any) -> list:
 
 def examined(each: Exercise, answer: Any) -> dict[str, Any]:
     """State and message of the verdict, and the packed values, or none for an unwritten stub."""
-    verdict = each(answer, run=at_once)
+    verdict = each(answer, limit=0)
     found = [] if verdict.state == "not yet" else values(each, answer)
     return {"state": verdict.state, "message": verdict.message, "values": pack(found)}
 
@@ -74,7 +66,7 @@ def main() -> None:
     each = exercise(job["number"])
     known = {other.name: other.right for other in exercises(job["chapter"])}
     with with_fresh_cases(each, job["seed"]):
-        works = each(each.right, run=at_once)  # loads what the check needs, while that is allowed
+        works = each(each.right, limit=0)  # loads what the check needs, while that is allowed
         if not works:
             raise RuntimeError(f"the right answer is refused on this machine. {works}")
         os.dup2(nothing, 2)  # only what is wrong with the grader itself has been told until here
