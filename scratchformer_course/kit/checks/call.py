@@ -1,4 +1,4 @@
-"""One learner's function (or class), called safely: copied arguments, value or error."""
+"""A learner's function (or class), called safely: copied arguments, value or error."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from scratchformer_course.kit.checks.compare import (
     plain,
     same,
 )
-from scratchformer_course.kit.checks.sandbox import is_being_stopped
 from scratchformer_course.kit.checks.verdict import Wrong, expect
 
 
@@ -48,8 +47,8 @@ class Call:
             raise Wrong(f"write `{name}` first.", "not yet")
         got = f"got `{brief(self.function)}`, {kind(self.function)}"
         expect(callable(self.function), f"give the check `{name}` itself, without (): {got}.")
-        if self.is_class and not isinstance(self.function, type):
-            raise Wrong(f"give the check the class `{name}` itself: {got}.")
+        is_asked = isinstance(self.function, type) or not self.is_class
+        expect(is_asked, f"give the check the class `{name}` itself: {got}.")
         with contextlib.suppress(ValueError):  # some built-in functions tell no signature
             signature = inspect.signature(self.function)
             try:
@@ -68,9 +67,7 @@ class Call:
             self.value = self.function(*given)
         except Wrong:
             raise
-        except BaseException as error:  # SystemExit and KeyboardInterrupt are answers too
-            if is_being_stopped():
-                raise
+        except (Exception, SystemExit) as error:
             self.error = error
         parts = self.value if type(self.value) in (tuple, list) else (self.value,)
         unfilled = any(part is ... for part in parts) or "ellipsis" in error_in_words(self.error)
@@ -100,16 +97,18 @@ class Call:
 
     def failure(self) -> str:
         """Type and words of the error, and the learner's own line: never a traceback."""
-        if isinstance(self.error, SystemExit):
-            return "it ends the program (exit); `return` the answer instead."
-        file = getattr(getattr(self.given, "__code__", None), "co_filename", "")
         if self.is_class:
-            file = inspect.getfile(self.given.__init__)
-        lines = [
-            number
-            for frame, number in traceback.walk_tb(getattr(self.error, "__traceback__", None))
-            if frame.f_code.co_filename == file
-        ]
-        source = linecache.getline(file, lines[-1]).strip() if lines else ""
-        place = f" in line {lines[-1]}: `{source}`" if source else ""
-        return f"{error_in_words(self.error)}{place}."
+            return failure(self.error, inspect.getfile(self.given.__init__))
+        code = getattr(self.given, "__code__", None)
+        return failure(self.error, getattr(code, "co_filename", ""))
+
+
+def failure(error: BaseException | None, file: str) -> str:
+    """Type and words of an error, and the last line of this file that it came through."""
+    if isinstance(error, SystemExit):
+        return "it ends the program (exit); `return` the answer instead."
+    frames = traceback.walk_tb(getattr(error, "__traceback__", None))
+    numbers = [number for frame, number in frames if frame.f_code.co_filename == file]
+    line = linecache.getline(file, numbers[-1]).strip() if numbers else ""
+    place = f" in line {numbers[-1]}: `{line}`" if line else ""
+    return f"{error_in_words(error)}{place}."

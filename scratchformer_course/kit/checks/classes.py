@@ -45,14 +45,14 @@ def as_function(cls: Any, right: Any, kept: dict | None = None) -> Callable:
         model = cls(**settings)
         if any(value is ... for value in vars(model).values()):
             raise Wrong(f"replace the `...` in the constructor of `{cls.__name__}`.", "not yet")
-        found = dict(model.named_parameters(remove_duplicate=False))
+        parameters = dict(model.named_parameters(remove_duplicate=False))
         for names, what in (
-            (weights.keys() - found.keys(), "is missing"),
-            (found.keys() - weights.keys(), "is not in the exercise's stub"),
+            (weights.keys() - parameters.keys(), "is missing"),
+            (parameters.keys() - weights.keys(), "is not in the exercise's stub"),
         ):
             expect(not names, f"the parameter `{min(names, default='')}` {what}.")
         for name, value in weights.items():
-            got, expected = tuple(found[name].shape), tuple(value.shape)
+            got, expected = tuple(parameters[name].shape), tuple(value.shape)
             expect(got == expected, f"`{name}` has shape {got}, but {expected} is expected.")
         model.load_state_dict(weights, strict=False)  # buffers are the learner's own affair
         return model.eval()

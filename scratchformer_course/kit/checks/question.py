@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from scratchformer_course.kit.checks.engine import Answer, Exercise, Mistake
-from scratchformer_course.kit.checks.state import own_state
+from scratchformer_course.kit.checks.sandbox import seeded
 
 
 @dataclass(frozen=True)
@@ -36,12 +36,12 @@ class Number:
         A mistake that raises an error, gives no finite number, or gives the right one is left out,
         and so are two that differ in their diagnosis but not in their number.
         """
-        right = self._of(exercise.right)
+        right = self.of(exercise.right)
         if right is None:
             raise ValueError(f"exercise {exercise.number}: the right answer gives no number")
         messages: dict[str, set[str]] = {}
         for mistake in exercise.mistakes:
-            got = self._of(mistake.function)
+            got = self.of(mistake.function)
             if got is not None and got != right:
                 messages.setdefault(got, set()).add(diagnosis(exercise, mistake))
         wrong = {got: texts.pop() for got, texts in messages.items() if len(texts) == 1}
@@ -53,12 +53,10 @@ class Number:
             "wrong": dict(sorted(wrong.items(), key=lambda pair: float(pair[0]))),
         }
 
-    def _of(self, answer: Answer) -> str | None:
-        if isinstance(answer, type):  # what a class keeps for all its objects stays as it is
-            kept = {k: dict(v) for k, v in vars(answer).items() if isinstance(v, dict)}
-            answer = type(answer.__name__, (answer,), kept)
+    def of(self, answer: Answer) -> str | None:
+        """The number that an answer gives, as it is written; None if it gives none."""
         try:
-            with own_state():
+            with seeded():
                 value = float(self.probe(answer))
         except Exception:  # a mistake may also crash
             return None
@@ -80,8 +78,8 @@ class Which:
         names = (self.wrong, *self.others)
         if unknown := [name for name in names if name not in mistakes]:
             raise ValueError(f"exercise {exercise.number} has no mistake {unknown[0]!r}")
-        shown = [mistakes[self.wrong].function, *self.beside]
         reasons = [diagnosis(exercise, mistakes[name]) for name in names]
+        shown = [mistakes[self.wrong].function, *self.beside]
         codes = [source(answer, exercise.name) for answer in shown]
         order = random.Random(exercise.number)
         places = order.sample(range(len(shown)), len(shown))
@@ -124,20 +122,10 @@ def diagnosis(exercise: Exercise, mistake: Mistake) -> str:
 
 def source(answer: Answer, name: str) -> str:
     """The code of a function, a class or a lambda, under the name that the exercise asks for."""
-    lines = inspect.getsource(answer)
-    if getattr(answer, "__name__", "") != "<lambda>":
-        return re.sub(rf"\b{answer.__name__}\b", name, textwrap.dedent(lines)).rstrip()
-    node = lambda_node(answer)
+    if answer.__name__ != "<lambda>":
+        code = textwrap.dedent(inspect.getsource(answer))
+        return re.sub(rf"\b{answer.__name__}\b", name, code).rstrip()
+    line = answer.__code__.co_firstlineno
+    tree = ast.parse(Path(answer.__code__.co_filename).read_text(encoding="utf-8"))
+    (node,) = (x for x in ast.walk(tree) if isinstance(x, ast.Lambda) and x.lineno == line)
     return f"def {name}({ast.unparse(node.args)}):\n    return {ast.unparse(node.body)}"
-
-
-def lambda_node(answer: Answer) -> ast.Lambda:
-    """The syntax tree of a lambda, found in its file by its line and its code."""
-    code = answer.__code__
-    tree = ast.parse(Path(code.co_filename).read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Lambda) and node.lineno == code.co_firstlineno:
-            compiled = compile(ast.Expression(node), code.co_filename, "eval").co_consts[0]
-            if compiled.co_code == code.co_code and compiled.co_consts == code.co_consts:
-                return node
-    raise ValueError(f"no lambda is found at line {code.co_firstlineno} of {code.co_filename}")
