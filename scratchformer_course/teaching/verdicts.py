@@ -8,7 +8,8 @@ from typing import Any
 
 from IPython import get_ipython
 
-from scratchformer_course.kit.checks.engine import Exercise
+from scratchformer_course.kit.checks.engine import Exercise, after_check
+from scratchformer_course.kit.checks.verdict import Verdict
 from scratchformer_course.teaching.tables import exercises
 
 APART = 1000  # between the first numbers that two seeds draw from
@@ -27,13 +28,10 @@ def begin(chapter: str, record: str, seed: int) -> None:
             cases = more(start=APART * (seed + 1))
             exercise.add_cases([case if isinstance(case, tuple) else (case,) for case in cases])
     file = open(record, "a", encoding="utf-8", buffering=1)  # noqa: SIM115  as long as the kernel
-    check = Exercise.__call__
 
-    def checked(exercise: Exercise, *answer: Any, **options: Any) -> Any:
-        verdict = check(exercise, *answer, **options)
+    def write(exercise: Exercise, answer: Any, verdict: Verdict) -> None:
         if not shell.user_ns["In"][-1].startswith("# @title Worked solution"):
             row = {"exercise": exercise.number, "state": verdict.state, "message": verdict.message}
             file.write(json.dumps(row) + "\n")
-        return verdict
 
-    Exercise.__call__ = checked  # type: ignore[assignment, method-assign]
+    after_check.append(write)
