@@ -4,11 +4,9 @@ import math
 
 import torch
 
+from scratchformer_course.kit.checks import exercise, expect, number, which
 from scratchformer_course.kit.checks.cases import drawn, normal
 from scratchformer_course.kit.checks.edits import edits
-from scratchformer_course.kit.checks.engine import exercise
-from scratchformer_course.kit.checks.question import number, which
-from scratchformer_course.kit.checks.verdict import expect
 
 
 def right_rotate(pair, angle):

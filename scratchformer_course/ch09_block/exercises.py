@@ -6,11 +6,9 @@ import torch
 from torch import nn
 
 from scratchformer.attention import MultiHeadAttention, causal_mask
+from scratchformer_course.kit.checks import exercise, expect, number
 from scratchformer_course.kit.checks.cases import drawn, normal
 from scratchformer_course.kit.checks.edits import edits
-from scratchformer_course.kit.checks.engine import exercise
-from scratchformer_course.kit.checks.question import number
-from scratchformer_course.kit.checks.verdict import expect
 
 
 def _random(seed, *shape):

@@ -11,12 +11,10 @@ from scratchformer.attention import causal_mask
 from scratchformer.blocks import TransformerBlock
 from scratchformer.models.gpt import GPT as PackageGPT
 from scratchformer.tokenizers import CharTokenizer
+from scratchformer_course.kit.checks import Wrong, exercise, expect, number, refused, which
 from scratchformer_course.kit.checks.cases import drawn, integers
 from scratchformer_course.kit.checks.compare import same
 from scratchformer_course.kit.checks.edits import edits
-from scratchformer_course.kit.checks.engine import exercise, refused
-from scratchformer_course.kit.checks.question import number, which
-from scratchformer_course.kit.checks.verdict import Wrong, expect
 
 
 def right_bigram_counts(ids, vocab_size):

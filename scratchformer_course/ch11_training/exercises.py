@@ -8,12 +8,10 @@ from torch import nn
 from torch.nn.utils import clip_grad_norm_
 
 from scratchformer.training import token_loss
+from scratchformer_course.kit.checks import Wrong, exercise, expect, number
 from scratchformer_course.kit.checks.cases import drawn, normal
 from scratchformer_course.kit.checks.compare import difference, same
 from scratchformer_course.kit.checks.edits import edits
-from scratchformer_course.kit.checks.engine import exercise
-from scratchformer_course.kit.checks.question import number
-from scratchformer_course.kit.checks.verdict import Wrong, expect
 
 # The first optimiser of a process imports half of torch, for seconds: not in a check's own time.
 torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)

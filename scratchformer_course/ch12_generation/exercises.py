@@ -4,12 +4,10 @@ import math
 
 import torch
 
+from scratchformer_course.kit.checks import exercise, expect, number
 from scratchformer_course.kit.checks.cases import drawn, normal
 from scratchformer_course.kit.checks.compare import same
 from scratchformer_course.kit.checks.edits import edits
-from scratchformer_course.kit.checks.engine import exercise
-from scratchformer_course.kit.checks.question import number
-from scratchformer_course.kit.checks.verdict import expect
 
 
 def right_nucleus(p, top_p):

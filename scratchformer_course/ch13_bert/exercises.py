@@ -11,12 +11,10 @@ from scratchformer.blocks import TransformerBlock
 from scratchformer.data import synthetic_pairs as grammar
 from scratchformer.models import BERT as BertOfThePackage
 from scratchformer.shipped import shipped_words
+from scratchformer_course.kit.checks import Wrong, exercise, expect, number, which
 from scratchformer_course.kit.checks.cases import drawn, integers, normal
 from scratchformer_course.kit.checks.compare import error_in_words, same
 from scratchformer_course.kit.checks.edits import edits
-from scratchformer_course.kit.checks.engine import exercise
-from scratchformer_course.kit.checks.question import number, which
-from scratchformer_course.kit.checks.verdict import Wrong, expect
 
 
 def _in_a_row(ids):
