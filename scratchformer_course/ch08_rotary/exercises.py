@@ -23,8 +23,7 @@ rotate = exercise(
     more=drawn(8, lambda draw: (normal(draw, 2, scale=5.0), draw.uniform(-9, 9))),
     right=[right_rotate],
     hints=[
-        "Where do the small arrows (1, 0) and (0, 1) end, and how many steps do you take along "
-        "each?",
+        "Where do the arrows (1, 0) and (0, 1) end, and how many steps do you take along each?",
         "The first number is `a * math.cos(angle) - b * math.sin(angle)`. The second is made of a"
         " and b too, with a plus.",
     ],
@@ -37,9 +36,8 @@ rotate = exercise(
     mistakes=edits(
         right_rotate,
         {
-            "= pair -> = pair; angle = -angle": "This turns clockwise: the minus belongs in the "
-            "first line",
-            "= pair -> = pair; angle = math.radians(angle)": "The angle is in radians, not degrees",
+            "sin(a -> sin(-a": "This turns clockwise: the minus belongs in the first line",
+            "(angle) -> (math.radians(angle))": "The angle is in radians, not degrees",
             "return a -> a = (a * first + b * second)[0]; return torch.stack((a, b))\n"
             "(a, b)) * first + b * second -> (a, (a * first + b * second)[1]))": "The second line "
             "uses the new first number: it needs the old one",
@@ -95,11 +93,10 @@ rotary = exercise(
     mistakes=edits(
         right_rotary,
         {
-            "torch.stack -> torch.cat\n.flatten(-2) -> \nx[..., 0::2], x[..., 1::2] -> "
-            "x.chunk(2, dim=-1)": "Channel i is paired with i + D/2. Some libraries do so; on this "
+            "x[..., 0::2], x[..., 1::2] -> x.chunk(2, -1)\nstack -> cat\n"
+            ".flatten(-2) -> ": "Channel i is paired with i + D/2. Some libraries do so; on this "
             "page neighbours turn",
-            "torch.stack -> torch.cat\n.flatten(-2) -> ": "The pairs are not put side by side "
-            "again",
+            "stack -> cat\n.flatten(-2) -> ": "The pairs are not put side by side again",
             "angles.sin() -> -angles.sin()": "It turns clockwise: a cos − b sin comes first",
             "outer(positions -> outer(torch.arange(float(len(positions)))": "Row t stands at "
             "`positions[t]`, not at t",
@@ -234,10 +231,9 @@ looks_back = exercise(
     mistakes=edits(
         turns_the_key_forth,
         {
-            "query, key.flatten() -> key.flatten(), query": "With `looks_back(1, 32)` the score is "
-            "largest at distance 0",
-            "10_000 ** (-2 * i / D) -> i**0": "the score is largest at distance 2",
-            "key.flatten() -> key": "The key of `looks_back(1, 32)` has shape (16, 2)",
+            "query, key.flatten() -> key.flatten(), query": "score is largest at distance 0",
+            "10_000 ** (-2 * i / D) -> i**0": "score is largest at distance 2",
+            "key.flatten() -> key": "has shape (16, 2)",
         },
         quoted=True,
     ),

@@ -38,10 +38,7 @@ FeedForward = exercise(
     "9.1",
     "FeedForward(d_model, d_ff): x (..., C) -> (..., C), up to d_ff, activation, down again. Its "
     "two linear layers are called `c_fc` and `c_proj`.",
-    cases=(
-        ({"d_model": 4, "d_ff": 6}, 3 * _random(0, 2, 3, 4)),
-        ({"d_model": 6, "d_ff": 40}, 3 * _random(3, 8, 4, 6)),
-    ),
+    cases=[({"d_model": C, "d_ff": 6}, 3 * _random(0, 2, 3, C)) for C in (4, 3)],
     praise="`FeedForward` is right: up, bend, down, for each position by itself.",
     right=[RightFeedForward],
     hints=[
@@ -86,7 +83,6 @@ layer_norm = exercise(
     "9.2",
     "layer_norm(x: (..., C), weight: (C,), bias: (C,), eps) -> like x, equal to nn.LayerNorm's",
     cases=(
-        (2 * _random(0, 2, 3, 4) + 1, *_random(10, 2, 4), 1e-5),
         (torch.tensor([[1000.0, 1000.5, 1001.0]]), *_random(25, 2, 3), 1e-5),
         (torch.tensor([[7.0, 7.0, 7.0, 7.0], [0.0, 0.0, 0.0, 0.01]]), *_random(22, 2, 4), 1e-5),
     ),
@@ -112,8 +108,7 @@ layer_norm = exercise(
             "C − 1: `correction=0`",
             "(variance + eps).sqrt() -> (variance.sqrt() + eps)": "`eps` is added to the variance, "
             "not the root",
-            ", keepdim=True -> ": "A sum over the channels drops their axis: `keepdim=True` keeps "
-            "it",
+            "keepdim=True -> ": "A sum over the channels drops their axis: `keepdim=True` keeps it",
         },
     ),
 )

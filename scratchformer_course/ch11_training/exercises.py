@@ -92,8 +92,7 @@ warmup_cosine = exercise(
     hints=[
         "At which step do the two formulas meet, and what does each of them give there?",
         "Below `warmup` it is `lr * (step + 1) / (warmup + 1)`. Else `progress` is the share of "
-        "the fall that is done, and the rate is half of `lr * (1 + math.cos(math.pi * "
-        "progress))`.",
+        "the fall that is done, and the rate is `lr * (1 + math.cos(math.pi * progress)) / 2`.",
     ],
     question=number(
         "lr = 4, 15 steps, of which 3 are warm-up: what is the rate at step 7? One digit. (The "
@@ -247,11 +246,6 @@ update = exercise(
         {
             "optimizer.zero_grad() -> ": "The gradient of the step before is still there: zero it "
             "before the first micro-batch",
-            "optimizer.zero_grad() -> \noptimizer.step() -> optimizer.step(); "
-            "optimizer.zero_grad()": "The model came with slopes of an older step, and they were "
-            "used: zero them first",
-            "if p.grad is not None: -> if True:": "This model has a parameter that takes no part, "
-            "and its `grad` is None: leave it out",
             "batch_nats.backward() -> (batch_nats / n / len(batches)).backward()\n"
             "p.grad /= targets -> pass": "This is a mean of the micro-batches' means: divide once, "
             "by all targets",

@@ -79,11 +79,8 @@ def right_cached_step(q, k, v, keys, values):
     return scores.softmax(dim=-1) @ values, keys, values
 
 
-def _step(S, D=4, size=1.0):
-    """Random q, k, v of a new token and a cache of S tokens, all D wide."""
-    g = torch.Generator().manual_seed(S)
-    q, k, v = size * torch.randn(3, 1, D, generator=g)
-    return (q, k, v, *(size * torch.randn(2, S, D, generator=g)))
+def _random(*shape):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(sum(shape)))
 
 
 def _output_after_two(cached_step):
@@ -94,7 +91,10 @@ def _output_after_two(cached_step):
 cached_step = exercise(
     "12.2",
     "cached_step(q, k, v: each (1, D), keys, values: (S, D)) -> (output (1, D), keys, values)",
-    cases=(_step(3), _step(0), _step(7, D=16, size=12.0)),  # exp overflows in the last
+    cases=[  # exp overflows in the last
+        (*size * _random(3, 1, 9), *size * _random(2, S, 9))
+        for S, size in ((3, 1), (0, 1), (7, 12))
+    ],
     right=[right_cached_step],
     hints=[
         "Which keys may the new token see: is its own among them?",
@@ -129,13 +129,6 @@ def right_grouped_step(q, keys, values):
     return scores.softmax(dim=-1) @ values
 
 
-def _heads(H, G, S, D=4, size=1.0):
-    """Random queries of one new token for H heads, and G heads of keys and values of S tokens."""
-    g = torch.Generator().manual_seed(10 * H + G)
-    q, both = torch.randn(H, 1, D, generator=g), torch.randn(2, G, S, D, generator=g)
-    return size * q, *(size * both)
-
-
 def _output_of_head_1(grouped_step):
     values = torch.tensor([[1.0, 3.0], [4.0, 8.0], [12.0, 20.0]])[..., None]  # (G, S, D)
     return grouped_step(torch.ones(6, 1, 1), torch.full((3, 2, 1), 3.0), values).view(6)[1]
@@ -145,10 +138,10 @@ grouped_step = exercise(
     "12.3",
     "grouped_step(q: (H, 1, D), keys: (G, S, D), values: (G, S, D)) -> (H, 1, D). H query heads "
     "share G heads of keys and values; neighbouring heads read the same ones.",
-    cases=(
-        *(_heads(4, 2, 3), _heads(6, 3, 5), _heads(4, 1, 3), _heads(3, 3, 2)),
-        _heads(8, 2, 6, D=16, size=12.0),  # exp overflows here
-    ),
+    cases=[  # exp overflows
+        (9 * _random(H, 1, 4), *9 * _random(2, G, 3, 4))
+        for H, G in ((4, 2), (6, 3), (4, 1), (3, 3))
+    ],
     praise="`grouped_step` is right: with 2 and 3 groups, with one for all, and one for each.",
     right=[right_grouped_step],
     hints=[

@@ -54,6 +54,11 @@ def _lots(draw):
     return integers(draw, 9, B, T), normal(draw, B, T) > 0, lot, integers(draw, 9, B, T), 9
 
 
+def _inputs(hide):
+    ids, lot = torch.tensor([[1, 2, 3, 4]]), torch.tensor([[0.5, 0.85, 0.1, 0.95]])
+    return _in_a_row(hide(ids, ids != 3, lot, ids + 4, 9)[0][0])
+
+
 LIMITS = torch.tensor([[0.9, 0.8, 0.0], [0.1, 0.95, 0.85]], dtype=torch.float64)
 hide = exercise(
     "13.1",
@@ -76,15 +81,7 @@ hide = exercise(
         "`ids` are 1, 2, 3, 4, of which the first, the second and the fourth are `chosen`. `lot` "
         "is 0.5, 0.85, 0.1, 0.95, `other` is 5, 6, 7, 8, and `mask_id` is 9. What are the four "
         "inputs? Write them one after the other: 1, 2, 3, 4 would be 1234.",
-        lambda f: _in_a_row(
-            f(
-                torch.tensor([[1, 2, 3, 4]]),
-                torch.tensor([[True, True, False, True]]),
-                torch.tensor([[0.5, 0.85, 0.1, 0.95]]),
-                torch.tensor([[5, 6, 7, 8]]),
-                9,
-            )[0][0]
-        ),
+        _inputs,
         digits=0,
     ),
     mistakes=edits(
@@ -134,9 +131,8 @@ def judge_bert(call):
 
 
 def post_norm_blocks(n, d_model, n_heads):
-    kind = {"norm_first": False, "activation": "gelu"}
-    blocks = [TransformerBlock(d_model, n_heads, **kind) for _ in range(n)]
-    return nn.ModuleList(blocks)
+    make = functools.partial(TransformerBlock, norm_first=False, activation="gelu")
+    return nn.ModuleList(make(d_model, n_heads) for _ in range(n))
 
 
 class RightBERT(nn.Module):
@@ -210,8 +206,6 @@ BERT = exercise(
             "x + self.wse(segments)": "`ln_e` comes after the sum of all three",
             "(self.transform(self -> ((self": "The "
             "head's own layer is missing: `transform` comes before `lm_head`",
-            "self.lm_head.weight = self.wte.weight -> ": "`lm_head.weight` must be `wte.weight` "
-            "itself: one table embeds words and scores them",
         },
     ),
 )
@@ -254,12 +248,12 @@ surest_gap = exercise(
     mistakes=edits(
         right_surest_gap,
         {
+            "softmax(dim=-1) -> softmax(dim=0)": "The softmax runs over the vocabulary, the last "
+            "axis",
             "p.masked_fill(ids[0] != mask_id, -1.0) -> p": "The place it names is no gap: only "
             "gaps may be filled",
             "logits[0].softmax(dim=-1) -> logits[0]\n-1.0 -> -1e9": "A large logit is not a large "
             "probability: take the softmax first",
-            "softmax(dim=-1) -> softmax(dim=0)": "The softmax runs over the vocabulary, the last "
-            "axis",
             "return place, int(word[place]) -> return int(word[place]), place": "Return the place "
             "first, then the token",
             "return place, -> return int((ids[0, :place] == mask_id).sum()),": "The place is "
@@ -370,8 +364,7 @@ fool_bert = exercise(
     mistakes=edits(
         without_the_comment,
         {
-            "die Kuh sieht der Hund -> der Hund sieht die Kuh": "BERT is right: it fills the gap "
-            "with `dog`",
+            "die Kuh sieht der Hund -> der Hund sieht die Kuh": "BERT is right: it fills the gap",
             "the _ -> the dog": "needs one gap, `_`, between spaces: it has 0",
             "der Hund -> der": "it finds 0",
             "der Hund -> der arme Hund": "it finds 2",

@@ -91,6 +91,7 @@ def _random(seed, *shape):
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 
 
+X, MEMORY = 2 * _random(4, 2, 2, 4, 8)
 SEES = torch.tensor([[[0, 1, 1, 1]], [[1, 1, 0, 0]]], dtype=torch.bool)  # (B, 1, S)
 PAST = torch.ones(2, 4, 4, dtype=torch.bool).tril()
 
@@ -111,9 +112,9 @@ CrossAttention = exercise(
     "CrossAttention(d_model, n_heads): x (B, T, C), memory (B, S, C), mask (B, 1, S) -> (B, T, "
     "C). Its parts are called `query`, `key_value` and `c_proj`.",
     cases=(
-        ({"d_model": 8, "n_heads": 2}, 2 * _random(0, 2, 4, 8), 2 * _random(1, 2, 4, 8), SEES),
+        ({"d_model": 8, "n_heads": 2}, X, MEMORY, SEES),
         # scores far below 0 and far above: a mask of −30 shows, and exp overflows
-        ({"d_model": 6, "n_heads": 3}, 20 * _random(2, 2, 3, 6), 20 * _random(3, 2, 4, 6), SEES),
+        ({"d_model": 8, "n_heads": 4}, 20 * X[:, :3], 20 * MEMORY, SEES),
     ),
     praise="`CrossAttention` is right: x asks, and the memory answers.",
     right=[RightCrossAttention],
@@ -179,16 +180,10 @@ DecoderBlock = exercise(
     "14.3",
     "DecoderBlock(d_model, n_heads): x, mask, memory, memory_mask -> (B, T, C), post-norm. Its "
     "parts are called `attn`, `ln_1`, `cross_attn`, `ln_cross`, `mlp` and `ln_2`.",
-    cases=[
-        (
-            {"d_model": 8, "n_heads": 2},
-            *(2 * _random(4, 2, 4, 8), PAST, 2 * _random(5, 2, 4, 8), SEES),
-        ),
-        (
-            {"d_model": 6, "n_heads": 3},
-            *(_random(6, 2, 3, 6), PAST[:, :3, :3], _random(7, 2, 4, 6), SEES),
-        ),
-    ],
+    cases=(
+        ({"d_model": 8, "n_heads": 2}, X, PAST, MEMORY, SEES),
+        ({"d_model": 8, "n_heads": 4}, X[:, :3], PAST[:, :3, :3], MEMORY, SEES),
+    ),
     praise="`DecoderBlock` is right: three sublayers, each added and then normalised.",
     right=[RightDecoderBlock],
     hints=[
