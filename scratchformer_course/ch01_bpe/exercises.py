@@ -127,7 +127,6 @@ merge_pair = exercise(
                 "if word -> if i < len(word) - 2 and word": "A pair at the end of the word is not "
                 "joined",
                 "i += 2 -> i += 1": "The pair's second piece stays behind: step over both pieces",
-                "word[i : i + 2] -> (word[i], word[i + 1])": "The loop looks past the last piece",
             },
         ),
         mistake(

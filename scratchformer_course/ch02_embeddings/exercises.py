@@ -60,8 +60,6 @@ nearest = exercise(
             "vectors win by the dot product: divide by the lengths",
             "unit @ unit[i] -> -(vectors - vectors[i]).norm(dim=1)\n= -2 -> = -torch.inf": "These "
             "are the nearest points: the angle counts, not the distance",
-            "topk(k) -> topk(k, largest=False)\n= -2 -> = 2": "These are the least similar: sort "
-            "from high to low",
         },
     ),
 )
@@ -185,8 +183,6 @@ moves = exercise(
                 "pushes `v` away too",
                 "pull * v, -push * v -> pull * (v + dv), -push * (v + dv)": "`u` and the negatives "
                 "move by the new `v`: compute all moves from the old vectors",
-                "torch.sigmoid -> ": "The scores are used as they are: the sigmoid makes "
-                "probabilities of them",
             },
         ),
         refused("a loop over the pairs", "a loop over the pairs makes", loops_over_the_pairs),

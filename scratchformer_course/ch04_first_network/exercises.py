@@ -96,8 +96,6 @@ product_back = exercise(
                 "transposed",
                 "grad @ b.T, a -> -grad @ b.T, -a": "The signs are turned: a slope says how the "
                 "loss grows, and the step turns it",
-                "a.T @ grad -> a.T @ grad / len(a)": "Every window of the batch adds to the slope "
-                "at `b`: this is their mean",
             },
         ),
         mistake(
