@@ -204,9 +204,6 @@ encode_chunk = exercise(
                 "go on until no pair of neighbours is in `ids`",
                 "bytes([byte]) for -> byte for": "A loop over `bytes` gives numbers: the piece is "
                 "`bytes([number])`",
-                "bytes([byte]) for byte in chunk -> x.encode() for x in chunk.decode()": "The "
-                "first pieces are characters, but `ids` need not know a whole one: start from "
-                "single bytes",
             },
         ),
         mistake(

@@ -31,8 +31,7 @@ def _vectors(words, hands=False):
 
 def _matrices(call, C):
     """The two matrices that a learner's design returns, in double precision."""
-    example = torch.zeros(C, 2)
-    pair = call(C).like((example, example), "Return W_q and W_k.")
+    pair = call(C).like((torch.zeros(C, 2), torch.zeros(C, 2)), "Return W_q and W_k.")
     shapes = [tuple(matrix.shape) for matrix in pair]
     for name, matrix in zip(("W_q", "W_k"), pair, strict=True):
         shape = f"{name} has shape {tuple(matrix.shape)}, but ({C}, any width) is expected"
@@ -51,8 +50,8 @@ def _find(words, weights, asks, target):
     """Raise `Wrong` unless the word at `asks` gives the one at `target` 0.8 of its attention."""
     row = weights[asks]
     share, best = float(row[target]), int(row.argmax())
-    gives = f"In *{' '.join(words)}*, the word *{words[asks]}* gives {share:.2f} to"
-    gives = f"{gives} *{words[target]}*"
+    gives = f"In *{' '.join(words)}*, the word *{words[asks]}* gives {share:.2f}"
+    gives = f"{gives} to *{words[target]}*"
     top = row > row.max() - 1e-6
     others = ", ".join(f"*{word}*" for i, word in enumerate(words) if top[i] and i != target)
     if not top[target]:

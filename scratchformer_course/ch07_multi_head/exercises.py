@@ -1,7 +1,6 @@
 """The exercises of chapter 7, several heads."""
 
 import math
-import random
 
 import torch
 from torch import nn
@@ -103,17 +102,13 @@ def _slope_of_the_second_hand(W_q, W_k):
     return W_q[3, 2] / W_q[2, 2]
 
 
+narrow = edited(right_previous_word, "turn, -> 2 * turn[:, :4],\neye(d_model) -> eye(d_model, 4)")
+
 previous_word = exercise(
     "7.2",
     "previous_word(d_model) -> W_q, W_k, (C, D) each: place t gives 0.8 or more to place t - 1",
     judge=judge_previous_word,
-    right=[
-        right_previous_word,
-        edited(
-            right_previous_word,
-            "30 * -> 60 *\nturn, -> turn[:, :4],\neye(d_model) -> eye(d_model, 4)",
-        ),
-    ],
+    right=[right_previous_word, narrow],
     hints=[
         "If the key of a place is the position itself, what must the query of the place after it "
         "be, and which matrix makes that of each hand?",
@@ -122,8 +117,7 @@ previous_word = exercise(
     ],
     question=number(
         "With d_model = 4 the second pair turns by 0.01 a step: sin 0.01 = 0.01, cos 0.01 = 1.00. "
-        "`W_k` is `torch.eye(4)`. What is `W_q[3, 2] / W_q[2, 2]`, to "
-        "two digits?",
+        "`W_k` is `torch.eye(4)`. What is `W_q[3, 2] / W_q[2, 2]`, to two digits?",
         lambda f: _slope_of_the_second_hand(*f(4)),
     ),
     mistakes=edits(
@@ -209,10 +203,6 @@ def _layer(draw):
     return {"d_model": C, "n_heads": H}, x, *draw.choice([(), (mask,), (mask,)])
 
 
-SIZES = {"d_model": 12, "n_heads": 3}
-X = normal(random.Random(0), 2, 5, 12)
-
-
 def _for_the_first_word(layer):
     """The first number that two heads with small whole weights make of the first of two words."""
     attn = layer(2, 2)
@@ -227,7 +217,7 @@ def _for_the_first_word(layer):
 MultiHeadAttention = exercise(
     "7.4",
     "MultiHeadAttention(d_model, n_heads)(x: (B, T, C), mask=None) -> (B, T, C)",
-    cases=((SIZES, X), (SIZES, X, causal_mask(5))),
+    cases=(({"d_model": 12, "n_heads": 3}, torch.eye(5, 12)[None], causal_mask(5)),),
     more=drawn(16, _layer),
     praise="`MultiHeadAttention` is right: with and without masks, for 1, 3 and 4 heads.",
     right=[RightMultiHeadAttention],
