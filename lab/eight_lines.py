@@ -19,7 +19,7 @@ import torch
 
 from lab import in_public, runs
 from lab.in_public_why import DESIGN
-from scratchformer_course.ch23_silent_bugs.exercises import by_beginnings
+from scratchformer_course.ch23_silent_bugs.exercises import right_future_changes_nothing
 from scratchformer_course.measurements import FOLDER
 
 FILE = FOLDER / "eight_lines.json"
@@ -46,7 +46,7 @@ def examine(kind: str, name: str) -> list[dict[str, Any]]:
             return inner(input_ids=ids, use_cache=False).logits
 
         with torch.no_grad():
-            fine, whole = by_beginnings(model, ids), model(ids)
+            fine, whole = right_future_changes_nothing(model, ids), model(ids)
             off = max(
                 (model(ids[:, :t]) - whole[:, :t]).abs().max().item() for t in range(1, TOKENS)
             )
