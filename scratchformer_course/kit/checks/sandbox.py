@@ -3,8 +3,6 @@
 It is no security sandbox: code of strangers belongs in a container.
 """
 
-from __future__ import annotations
-
 import contextlib
 import random
 import signal
@@ -14,7 +12,6 @@ from collections.abc import Iterator
 
 LIMIT = 5.0  # seconds for a whole check
 SEED = 0
-HAS_ALARM = hasattr(signal, "setitimer")
 
 
 class TooLate(BaseException):
@@ -28,7 +25,8 @@ def alarm(seconds: float) -> Iterator[None]:
     Windows has no such alarm, and only the main thread hears it: elsewhere a loop without end goes
     on until the reader interrupts it. A page ends the worker in which Python runs (code-cell.js).
     """
-    if not HAS_ALARM or threading.current_thread() is not threading.main_thread():
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or not hasattr(signal, "setitimer"):
         yield
         return
 
@@ -50,13 +48,12 @@ def alarm(seconds: float) -> Iterator[None]:
 @contextlib.contextmanager
 def seeded() -> Iterator[None]:
     """Fixed seeds inside, for Python, NumPy and PyTorch; after it, their states of before."""
-    numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
     states = [(random.setstate, random.getstate())]
     random.seed(SEED)
-    if numpy:
+    if numpy := sys.modules.get("numpy"):
         states.append((numpy.random.set_state, numpy.random.get_state()))
         numpy.random.seed(SEED)
-    if torch:
+    if torch := sys.modules.get("torch"):
         states.append((torch.set_rng_state, torch.get_rng_state()))
         torch.default_generator.manual_seed(SEED)  # `torch.manual_seed` would reset GPUs too
     try:
