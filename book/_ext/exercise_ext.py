@@ -24,7 +24,7 @@ from sphinx.application import Sphinx
 from sphinx.errors import SphinxError
 
 if TYPE_CHECKING:
-    from scratchformer_course.kit.checks.engine import Exercise
+    from scratchformer_course.kit.checks import Exercise
 
 HEADING = re.compile(r"Exercise (\d+\.\d+) · ")
 TITLE = re.compile(r"# @title (.*)\n")

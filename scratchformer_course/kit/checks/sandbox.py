@@ -8,7 +8,9 @@ import random
 import signal
 import sys
 import threading
+import traceback
 from collections.abc import Iterator
+from typing import Any
 
 LIMIT = 5.0  # seconds for a whole check
 SEED = 0
@@ -30,8 +32,10 @@ def alarm(seconds: float) -> Iterator[None]:
         yield
         return
 
-    def ring(*_: object) -> None:
-        raise TooLate
+    def ring(signal_number: int, frame: Any) -> None:
+        files = (above.f_code.co_filename for above, _ in traceback.walk_stack(frame))
+        if not any("importlib" in file for file in files):  # half a module would stay
+            raise TooLate
 
     handler = signal.signal(signal.SIGALRM, ring)
     timer = signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
