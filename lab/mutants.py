@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scratchformer_course.kit.checks import Exercise
+from scratchformer_course.kit.checks.engine import Exercise
 from scratchformer_course.teaching.tables import exercises
 
 LAB = Path(__file__).resolve().parent

@@ -4,11 +4,7 @@ A value is first rebuilt from plain built-in types and plain tensors, since seve
 same. torch is looked up, never imported: chapter 1 does not wait for it.
 """
 
-from __future__ import annotations
-
-import contextlib
 import math
-import operator
 import re
 import reprlib
 import sys
@@ -19,6 +15,7 @@ TOLERANCE = 1e-4  # of the number, and of the largest beside it, but of no more 
 LEAST = 1e-7  # what float32 may leave where 0 is expected
 COARSE = {"torch.bfloat16": 8e-3, "torch.float16": 1e-3}  # these hold 2 or 3 digits
 USUAL = ("torch.float32", "torch.float64", "torch.int64")  # any type will do in place of these
+ACCEPTED: dict[type, Any] = {bool: bool, int: int, float: int | float, str: str, bytes: bytes}
 
 
 class OtherKind(Exception):
@@ -73,48 +70,28 @@ def plain(value: Any, example: Any) -> Any:
     be a list).
     """
     if is_tensor(example):
-        return _plain_tensor(value, example)
-    if isinstance(example, bool | int | float):
-        return _plain_number(value, example)
-    if isinstance(example, str | bytes) and isinstance(value, type(example)):
-        return value[:]  # of a subclass, a plain one
+        is_exact = not example.is_floating_point()
+        if not is_tensor(value) or value.is_complex() or (value.is_floating_point() and is_exact):
+            raise OtherKind(value, example)
+        return (value.to_dense() if value.is_sparse else value).detach().cpu()
+    if type(example) in ACCEPTED:
+        number = value.item() if getattr(value, "ndim", None) == 0 else value
+        if not isinstance(number, ACCEPTED[type(example)]):
+            raise OtherKind(value, example)
+        return type(example)(number)
     if isinstance(example, dict) and isinstance(value, Mapping):
-        if not example:
-            return dict(value)
-        key, item = next(iter(example.items()))
-        return {plain(k, key): plain(v, item) for k, v in value.items()}
-    if not isinstance(example, list | tuple):
-        raise OtherKind(value, example)
+        key, item = next(iter(example.items()), (None, None))
+        pairs = value.items()
+        return {plain(k, key): plain(v, item) for k, v in pairs} if example else dict(pairs)
     several = isinstance(example, tuple) and not all(isinstance(item, str) for item in example)
     is_row = several and all(isinstance(item, int | float) for item in example)
     if is_row and getattr(value, "shape", None) == (len(example),):
         value = value.tolist()  # of NumPy's or PyTorch's
-    if not isinstance(value, (list, type(example)) if several else type(example)):
+    is_same = isinstance(value, (list, tuple) if several else type(example))
+    if not is_same or not isinstance(example, list | tuple):
         raise OtherKind(value, example)
     examples = example if len(example) == len(value) else example[:1] * len(value)
-    pairs = zip(value, examples or value, strict=True)
-    return type(example)(plain(item, like) for item, like in pairs)
-
-
-def _plain_tensor(value: Any, example: Any) -> Any:
-    if not is_tensor(value):
-        raise OtherKind(value, example)
-    as_fractions = example.is_floating_point()
-    if value.is_complex() or (value.is_floating_point() and not as_fractions):
-        raise OtherKind(value, example)
-    return (value.to_dense() if value.is_sparse else value).detach().cpu()
-
-
-def _plain_number(value: Any, example: bool | int | float) -> Any:
-    number = value.detach() if is_tensor(value) else value
-    if getattr(number, "ndim", 0) == 0 and not isinstance(number, str | bytes):
-        if isinstance(example, bool):
-            if isinstance(number, bool) or "bool" in str(getattr(number, "dtype", "")):
-                return bool(number)
-        else:
-            with contextlib.suppress(TypeError):
-                return operator.index(number) if isinstance(example, int) else float(number)
-    raise OtherKind(value, example)
+    return type(example)(map(plain, value, examples or value))
 
 
 def same(a: Any, b: Any) -> bool:
@@ -167,34 +144,30 @@ def matches(value: Any, known: Any) -> bool:
 
 def difference(got: Any, expected: Any) -> str:
     """What is wrong with a plain value, as the end of a sentence: "returned 5 at [1], …"."""
-    if is_tensor(got):
-        return _tensor_difference(got, expected)
     if isinstance(got, float):
         if not math.isfinite(got) and math.isfinite(expected):
             return f"returned {got}, not a finite number"
         if f"{got:.6g}" != f"{expected:.6g}":
             return f"returned {got:.6g}, expected {expected:.6g}"
-    returned, wanted = brief(got), brief(expected)
-    if returned != wanted and not is_cut(returned + wanted):
-        return f"returned `{returned}`, expected `{wanted}`"
-    place, got, expected = _first_difference(got, expected)
-    if place and is_tensor(got) and is_tensor(expected):
-        return f"{_tensor_difference(got, expected)} in `answer{place}`"
+    returned, wanted, place = brief(got), brief(expected), ""
+    if (
+        is_tensor(got)
+        or returned == wanted
+        or re.search("…|\\.\\.\\.|tensor of", returned + wanted)
+    ):
+        got, expected, place = _first_difference(got, expected)
+    if is_tensor(got) and is_tensor(expected):
+        return _tensor_difference(got, expected) + (f" in `answer{place}`" if place else "")
     where = f" at {place}" if place else ""
     return f"returned `{brief(got)}`{where}, expected `{brief(expected)}`"
 
 
-def is_cut(text: str) -> bool:
-    """Whether `brief` left something out of this text, or named a tensor by its shape."""
-    return "…" in text or "..." in text or "tensor of shape" in text
-
-
-def _first_difference(got: Any, expected: Any, place: str = "") -> tuple[str, Any, Any]:
-    """Where two plain values first differ, such as "[1][0]", and what stands there."""
+def _first_difference(got: Any, expected: Any, place: str = "") -> tuple[Any, Any, str]:
+    """What differs first in two plain values, and its place in them, such as "[1][0]"."""
     if isinstance(got, str) and isinstance(expected, str) and len(got) > 40:
         pairs = enumerate(zip(got, expected, strict=False))
         at = next((i for i, (a, b) in pairs if a != b), min(len(got), len(expected)))
-        return f"{place}[{at}:]", got[at : at + 40], expected[at : at + 40]
+        return got[at : at + 40], expected[at : at + 40], f"{place}[{at}:]"
     keys: Any = []
     if isinstance(got, dict):
         keys = [key for key in expected if key in got]
@@ -203,28 +176,22 @@ def _first_difference(got: Any, expected: Any, place: str = "") -> tuple[str, An
     for key in keys:
         if not same(got[key], expected[key]):
             return _first_difference(got[key], expected[key], f"{place}[{key!r}]")
-    return place, got, expected
+    return got, expected, place
 
 
 def _tensor_difference(got: Any, expected: Any) -> str:
     if got.shape != expected.shape:
-        shape = f"shape {tuple(got.shape)}, but {tuple(expected.shape)} is expected"
-        return f"returned a tensor of {shape}"
+        shapes = tuple(got.shape), tuple(expected.shape)
+        return "returned a tensor of shape {}, but {} is expected".format(*shapes)
     if not has_type_of(got, expected):
-        wanted = kind(expected).partition(" tensor")[0]
-        wanted = "a boolean" if wanted == "a bool" else wanted
+        wanted = kind(expected).partition(" tensor")[0].replace("bool", "boolean")
         return f"returned {kind(got)}, but {wanted} one is expected"
-    bad = int((~got.isfinite() & expected.isfinite()).sum())
-    if bad:
+    if bad := int((~got.isfinite() & expected.isfinite()).sum()):
         return f"returned NaN or infinity in {bad} of {got.numel()} places"
-    place = tuple(_apart(got, expected).nonzero()[0].tolist())
-    returned, wanted = _told_apart(got[place].item(), expected[place].item())
-    return f"returned {returned} at {list(place)}, expected {wanted}"
-
-
-def _told_apart(a: float, b: float) -> tuple[str, str]:
-    """Two numbers with four digits, or with as many more as tell them apart."""
-    if isinstance(a, int) and isinstance(b, int):
-        return str(a), str(b)
+    place = _apart(got, expected).nonzero()[0].tolist()
+    a, b = got[tuple(place)].item(), expected[tuple(place)].item()
     pairs = [(f"{a:.{digits}g}", f"{b:.{digits}g}") for digits in range(4, 18)]
-    return next((pair for pair in pairs if pair[0] != pair[1]), pairs[0])
+    if isinstance(a, int):
+        pairs = [(str(a), str(b))]
+    returned, wanted = next((pair for pair in pairs if pair[0] != pair[1]), pairs[0])
+    return f"returned {returned} at {place}, expected {wanted}"

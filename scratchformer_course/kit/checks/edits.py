@@ -6,8 +6,6 @@ mistakes=edits(right_masked_softmax, {
 })
 """
 
-from __future__ import annotations
-
 import inspect
 import linecache
 import sys

@@ -19,8 +19,6 @@ which mistakes give the same value there, and answers with their diagnosis. The 
 carries no meaning.
 """
 
-from __future__ import annotations
-
 import contextlib
 import inspect
 import io
@@ -30,13 +28,7 @@ from typing import Any
 
 from scratchformer_course.kit.checks.call import Call
 from scratchformer_course.kit.checks.classes import as_function, upside_down
-from scratchformer_course.kit.checks.compare import (
-    difference,
-    error_in_words,
-    fresh,
-    matches,
-    same,
-)
+from scratchformer_course.kit.checks.compare import difference, error_in_words, fresh, matches
 from scratchformer_course.kit.checks.sandbox import LIMIT, TooLate, alarm, seeded
 from scratchformer_course.kit.checks.slopes import check_later_calls
 from scratchformer_course.kit.checks.ticks import tick
@@ -112,9 +104,6 @@ class Exercise:
         self.is_class = isinstance(self.right, type)
         self.parameters = list(inspect.signature(self.right).parameters)
 
-    def __repr__(self) -> str:
-        return f"<check of exercise {self.number}, {self.name}>"
-
     @property
     def cases(self) -> list[tuple]:
         """Tuples of arguments; made anew, since a table may give a function for them.
@@ -164,16 +153,16 @@ class Exercise:
             call(*case)
             if call.error is None and matches(call.value, expected):
                 continue
-            why = self._diagnosis(call, number, expected)
+            why = self._diagnosis(call, number)
+            why = f"{why}.\n" if why else ""
             if call.error is not None and why:
-                raise Wrong(f"{why}.\n{call.failure()}")
+                raise Wrong(why + call.failure())
             try:
                 got = call.like(expected)
             except Wrong as wrong:
-                raise Wrong(f"{why}.\n{wrong}" if why else str(wrong)) from None
+                raise Wrong(f"{why}{wrong}") from None
             if not why and self.explain is not None:
                 self.explain(got, *fresh(case))
-            why = f"{why}.\n" if why else ""
             raise Wrong(f"{why}`{call}` {difference(got, expected)}.")
         call.count -= len(self.cases) - len(_tuples(self.listed))
         return self.praise
@@ -194,33 +183,30 @@ class Exercise:
             why = f"what `{self.name}` returned cannot be examined ({error_in_words(error)})."
             return Verdict(self.number, "try again", why)
 
-    def _diagnosis(self, call: Call, number: int, expected: Any) -> str:
+    def _diagnosis(self, call: Call, number: int) -> str:
         """What is said of the mistakes that do what the learner's function does.
 
         If some do the same on all cases, the specific ones of them speak, or all. Else the one that
         does the same here, and on the most cases.
         """
         cases = self.cases
-        named = [
-            mistake
-            for mistake in self.mistakes
-            if not mistake.is_quoted and self._agrees(mistake, call, cases[number], expected)
-        ]
-        calls = [self._tried(call, case) for case in cases] if named else []
-        by_count: dict[int, list[Mistake]] = {}
-        for mistake in named:
-            agrees = [self._agrees(mistake, *pair) for pair in zip(calls, cases, strict=True)]
-            if all(agrees[:number]):
-                by_count.setdefault(sum(agrees), []).append(mistake)
-        most = max(by_count, default=0)
-        nearest = by_count.get(most, [])
+        calls: list[Call] = []
+        agrees: dict[Mistake, list[bool]] = {}
+        for mistake in self.mistakes:
+            if not mistake.is_quoted and self._agrees(mistake, call, cases[number]):
+                calls = calls or [self._tried(call, case) for case in cases]
+                agrees[mistake] = [
+                    self._agrees(mistake, *pair) for pair in zip(calls, cases, strict=True)
+                ]
+        counts = {m: sum(agreed) for m, agreed in agrees.items() if all(agreed[:number])}
+        most = max(counts.values(), default=0)
+        nearest = [mistake for mistake, count in counts.items() if count == most]
         if most < len(cases):
             is_one = len(nearest) == 1
             return f"This looks like a usual mistake: {nearest[0].diagnosis}" if is_one else ""
         specific = [mistake for mistake in nearest if mistake.is_specific]
         words = ". Or: ".join(sorted({mistake.diagnosis for mistake in specific or nearest}))
-        values = {repr(tried.value) for tried in calls}
-        if isinstance(call.value, bool) and len(calls) > 1 and len(values) == 1:
+        if isinstance(call.value, bool) and len({str(tried.value) for tried in calls}) == 1:
             return f"It is {call.value} of every case. Perhaps: {words}"
         return words
 
@@ -234,15 +220,14 @@ class Exercise:
             tried(*case)
         return tried
 
-    def _agrees(self, mistake: Mistake, call: Call, case: tuple, right: Any = ...) -> bool:
-        """Whether the mistake does what the call did, and does not give the right answer."""
+    def _agrees(self, mistake: Mistake, call: Call, case: tuple) -> bool:
+        """Whether the mistake does what the call did."""
         try:
             value = self._runnable(mistake.function)(*fresh(case))
         except Exception as error:
             return type(error) is type(call.error)
-        if call.error is not None or call.value is None:
-            return False
-        return not same(value, right) and matches(call.value, value)
+        is_value = call.error is None and call.value is not None
+        return is_value and matches(call.value, value)
 
     def _runnable(self, answer: Any) -> Callable:
         return as_function(answer, self.right) if self.is_class else answer

@@ -5,8 +5,6 @@ The page's worker (book/_assets/python-worker.js) calls `open_chapter` once, and
 has returned.
 """
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import importlib

@@ -5,12 +5,9 @@ answers of the exercise's own table, of which one is wrong, and asks what is wro
 take all that they know from the table: nothing in a question was computed by hand.
 """
 
-from __future__ import annotations
-
 import ast
 import inspect
 import math
-import random
 import re
 import textwrap
 from collections.abc import Callable, Sequence
@@ -28,7 +25,7 @@ class Number:
 
     text: str
     probe: Callable[[Any], Any]  # of the learner's function or class
-    digits: int  # behind the point
+    digits: int = 2  # behind the point
 
     def export(self, exercise: Exercise) -> dict[str, Any]:
         """The right number, and each wrong one that exactly one diagnosis explains.
@@ -65,15 +62,19 @@ class Number:
 
 @dataclass(frozen=True)
 class Which:
-    """A question which of several answers is wrong, and why."""
+    """A question which of several answers is wrong, and why: a mistake between right answers.
 
-    text: str
-    wrong: str  # the description of a mistake
-    beside: tuple[Answer, ...]  # right answers that are shown with it
-    others: tuple[str, ...]  # descriptions of mistakes that are not shown: the wrong reasons
+    Mistakes are named by their descriptions; the diagnoses of the `others` stand beside the right
+    one. What is shown must be short, and use nothing but its arguments and the chapter's imports.
+    """
+
+    wrong: str
+    beside: Sequence[Answer]  # right answers that are shown with it
+    others: Sequence[str]
+    text: str = "One of these is wrong. Which one, and what is wrong with it?"
 
     def export(self, exercise: Exercise) -> dict[str, Any]:
-        """The code of the answers in an order of their own, and the reasons to choose from."""
+        """The code of the answers, and the reasons to choose from, each by the alphabet."""
         mistakes = {mistake.description: mistake for mistake in exercise.mistakes}
         names = (self.wrong, *self.others)
         if unknown := [name for name in names if name not in mistakes]:
@@ -81,36 +82,17 @@ class Which:
         reasons = [diagnosis(exercise, mistakes[name]) for name in names]
         shown = [mistakes[self.wrong].function, *self.beside]
         codes = [source(answer, exercise.name) for answer in shown]
-        order = random.Random(exercise.number)
-        places = order.sample(range(len(shown)), len(shown))
-        ranks = order.sample(range(len(reasons)), len(reasons))
         return {
             "kind": "which",
             "ask": self.text,
-            "answers": [codes[i] for i in places],
-            "wrong": places.index(0),
-            "reasons": [reasons[i] for i in ranks],
-            "reason": ranks.index(0),
+            "answers": sorted(codes),
+            "wrong": sorted(codes).index(codes[0]),
+            "reasons": sorted(reasons),
+            "reason": sorted(reasons).index(reasons[0]),
         }
 
 
-def number(text: str, probe: Callable[[Any], Any], *, digits: int = 2) -> Number:
-    """Ask for one number: `probe(function)` finds it, of the right answer and of the mistakes."""
-    return Number(text, probe, digits)
-
-
-def which(
-    wrong: str,
-    beside: Sequence[Answer],
-    others: Sequence[str],
-    text: str = "One of these is wrong. Which one, and what is wrong with it?",
-) -> Which:
-    """Ask which answer is wrong, and why: a mistake between right answers, by its description.
-
-    `others` name mistakes whose diagnoses stand beside the right one. What is shown must be short,
-    and use nothing but its arguments and the modules that the chapter imports.
-    """
-    return Which(text, wrong, tuple(beside), tuple(others))
+number, which = Number, Which  # as a table writes them
 
 
 def diagnosis(exercise: Exercise, mistake: Mistake) -> str:

@@ -3,8 +3,6 @@ r"""The module `regex` where it cannot be installed, in a page: Python's `re` wi
 It is for the patterns of GPT-2 and its like. Letters and numbers are those that Python knows.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 import sys

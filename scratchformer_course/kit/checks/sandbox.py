@@ -3,18 +3,17 @@
 It is no security sandbox: code of strangers belongs in a container.
 """
 
-from __future__ import annotations
-
 import contextlib
 import random
 import signal
 import sys
 import threading
+import traceback
 from collections.abc import Iterator
+from typing import Any
 
 LIMIT = 5.0  # seconds for a whole check
 SEED = 0
-HAS_ALARM = hasattr(signal, "setitimer")
 
 
 class TooLate(BaseException):
@@ -28,12 +27,15 @@ def alarm(seconds: float) -> Iterator[None]:
     Windows has no such alarm, and only the main thread hears it: elsewhere a loop without end goes
     on until the reader interrupts it. A page ends the worker in which Python runs (code-cell.js).
     """
-    if not HAS_ALARM or threading.current_thread() is not threading.main_thread():
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or not hasattr(signal, "setitimer"):
         yield
         return
 
-    def ring(*_: object) -> None:
-        raise TooLate
+    def ring(signal_number: int, frame: Any) -> None:
+        files = (above.f_code.co_filename for above, _ in traceback.walk_stack(frame))
+        if not any("importlib" in file for file in files):  # half a module would stay
+            raise TooLate
 
     handler = signal.signal(signal.SIGALRM, ring)
     timer = signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
@@ -50,13 +52,12 @@ def alarm(seconds: float) -> Iterator[None]:
 @contextlib.contextmanager
 def seeded() -> Iterator[None]:
     """Fixed seeds inside, for Python, NumPy and PyTorch; after it, their states of before."""
-    numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
     states = [(random.setstate, random.getstate())]
     random.seed(SEED)
-    if numpy:
+    if numpy := sys.modules.get("numpy"):
         states.append((numpy.random.set_state, numpy.random.get_state()))
         numpy.random.seed(SEED)
-    if torch:
+    if torch := sys.modules.get("torch"):
         states.append((torch.set_rng_state, torch.get_rng_state()))
         torch.default_generator.manual_seed(SEED)  # `torch.manual_seed` would reset GPUs too
     try:

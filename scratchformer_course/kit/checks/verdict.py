@@ -3,8 +3,6 @@
 It knows no exercise and calls no learner's function.
 """
 
-from __future__ import annotations
-
 import html
 import re
 from dataclasses import dataclass
