@@ -3,8 +3,8 @@
 import torch
 
 from scratchformer_course.kit.checks.cases import drawn, normal
-from scratchformer_course.kit.checks.edits import edits
 from scratchformer_course.kit.checks.engine import exercise, mistake
+from scratchformer_course.kit.checks.mistakes import edits
 from scratchformer_course.kit.checks.question import number
 
 A = torch.tensor([[1.0, -1.5, 0.0], [0.25, 1.0, 3.0]])
@@ -82,17 +82,14 @@ standardise = exercise(
         "`standardise(x)`? Give two digits after the point.",
         lambda f: f(torch.tensor([[2.0, 2, 2, 6], [3, 3, 9, 9]]))[0, 3],
     ),
-    mistakes=edits(
-        right_standardise,
-        {
-            "dim=1 -> dim=0": "Mean and variance are taken down the columns: each row has its own, "
-            "so `dim=1`",
-            "variance.sqrt() -> variance": "The rows are divided by their variance: divide by its "
-            "square root",
-            ", unbiased=False -> ": "The variance is a little too large: PyTorch divides by n − 1 "
-            "unless `unbiased=False`",
-            ", keepdim=True -> ": "`x.mean(dim=1)` has the shape (T,): `keepdim=True` keeps it "
-            "upright, (T, 1)",
-        },
-    ),
+    mistakes={
+        "dim=1 -> dim=0": "Mean and variance are taken down the columns: each row has its own, "
+        "so `dim=1`",
+        "variance.sqrt() -> variance": "The rows are divided by their variance: divide by its "
+        "square root",
+        ", unbiased=False -> ": "The variance is a little too large: PyTorch divides by n − 1 "
+        "unless `unbiased=False`",
+        ", keepdim=True -> ": "`x.mean(dim=1)` has the shape (T,): `keepdim=True` keeps it "
+        "upright, (T, 1)",
+    },
 )

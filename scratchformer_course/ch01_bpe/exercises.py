@@ -8,8 +8,8 @@ import regex
 from scratchformer.tokenizers.patterns import GPT2_PATTERN as PATTERN
 from scratchformer_course.kit.checks.cases import drawn
 from scratchformer_course.kit.checks.compare import brief, difference, kind
-from scratchformer_course.kit.checks.edits import edits
 from scratchformer_course.kit.checks.engine import Call, exercise, mistake
+from scratchformer_course.kit.checks.mistakes import edits
 from scratchformer_course.kit.checks.question import number
 from scratchformer_course.kit.checks.verdict import expect
 
@@ -63,18 +63,15 @@ count_pairs = exercise(
         lambda f: f({tuple("banana"): 4, tuple("nan"): 5})["a", "n"],
         digits=0,
     ),
-    mistakes=edits(
-        right_count_pairs,
-        {
-            "+ n -> + 1": "A word seen 3 times adds 3 to its pairs, not 1",
-            "pairwise(word) -> set(pairwise(word))": "A pair that occurs twice in a word counts "
-            "twice, even where the two overlap",
-            "counts.get(pair, 0) + n -> n": "The count of a later word replaces the earlier one: "
-            "add it",
-            "counts.get(pair, 0) -> counts[pair]": "A pair seen for the first time has no count "
-            "yet: start it at 0",
-        },
-    ),
+    mistakes={
+        "+ n -> + 1": "A word seen 3 times adds 3 to its pairs, not 1",
+        "pairwise(word) -> set(pairwise(word))": "A pair that occurs twice in a word counts "
+        "twice, even where the two overlap",
+        "counts.get(pair, 0) + n -> n": "The count of a later word replaces the earlier one: "
+        "add it",
+        "counts.get(pair, 0) -> counts[pair]": "A pair seen for the first time has no count "
+        "yet: start it at 0",
+    },
 )
 
 

@@ -4,8 +4,8 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from scratchformer_course.kit.checks.cases import drawn, normal
-from scratchformer_course.kit.checks.edits import edits
 from scratchformer_course.kit.checks.engine import exercise, refused
+from scratchformer_course.kit.checks.mistakes import edits
 from scratchformer_course.kit.checks.question import number
 from scratchformer_course.kit.checks.verdict import expect
 
@@ -47,18 +47,15 @@ nearest = exercise(
         lambda f: f(VECTORS, 1, 1)[0],
         digits=0,
     ),
-    mistakes=edits(
-        right_nearest,
-        {
-            "similar[i] = -2 -> pass": "The word itself is in the list: leave `i` out",
-            "similar[i] = -2 -> k += 1\n.tolist() -> .tolist()[1:-1]": "The word itself took a "
-            "place: leave out `i`, then take k",
-            "vectors / vectors.norm(dim=1, keepdim=True) -> vectors\n= -2 -> = -torch.inf": "Long "
-            "vectors win by the dot product: divide by the lengths",
-            "unit @ unit[i] -> -(vectors - vectors[i]).norm(dim=1)\n= -2 -> = -torch.inf": "These "
-            "are the nearest points: the angle counts, not the distance",
-        },
-    ),
+    mistakes={
+        "similar[i] = -2 -> pass": "The word itself is in the list: leave `i` out",
+        "similar[i] = -2 -> k += 1\n.tolist() -> .tolist()[1:-1]": "The word itself took a "
+        "place: leave out `i`, then take k",
+        "vectors / vectors.norm(dim=1, keepdim=True) -> vectors\n= -2 -> = -torch.inf": "Long "
+        "vectors win by the dot product: divide by the lengths",
+        "unit @ unit[i] -> -(vectors - vectors[i]).norm(dim=1)\n= -2 -> = -torch.inf": "These "
+        "are the nearest points: the angle counts, not the distance",
+    },
 )
 
 
@@ -88,18 +85,15 @@ pairs_of = exercise(
         lambda f: len(f([4, 8, 6, 8, 9], 2)),
         digits=0,
     ),
-    mistakes=edits(
-        right_pairs_of,
-        {
-            " if j != i -> ": "The centre is paired with itself: leave its own place out",
-            "window + 1 -> window": "The last neighbour on the right is missing: `range` stops "
-            "before its end",
-            "max(0, i - window) -> i - window": "The window runs over the left edge: a negative "
-            "place counts from the end",
-            "j != i -> ids[j] != centre": "Two equal ids at two places are a pair: compare the "
-            "places, not the ids",
-        },
-    ),
+    mistakes={
+        " if j != i -> ": "The centre is paired with itself: leave its own place out",
+        "window + 1 -> window": "The last neighbour on the right is missing: `range` stops "
+        "before its end",
+        "max(0, i - window) -> i - window": "The window runs over the left edge: a negative "
+        "place counts from the end",
+        "j != i -> ids[j] != centre": "Two equal ids at two places are a pair: compare the "
+        "places, not the ids",
+    },
 )
 
 

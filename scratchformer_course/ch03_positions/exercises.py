@@ -5,8 +5,8 @@ import math
 import torch
 
 from scratchformer_course.kit.checks.cases import drawn, normal
-from scratchformer_course.kit.checks.edits import edits
 from scratchformer_course.kit.checks.engine import exercise, mistake, refused
+from scratchformer_course.kit.checks.mistakes import edits
 from scratchformer_course.kit.checks.question import number, which
 from scratchformer_course.kit.checks.verdict import expect
 
@@ -39,18 +39,14 @@ spread = exercise(
         lambda f: f(torch.tensor([[4.0, 0.0], [0.0, -2.0], [2.0, 1.0], [4.0, -1.0]]), 1),
         digits=0,
     ),
-    mistakes=edits(
-        right_spread,
-        {
-            " - products.min() -> ": "This is the largest dot product: subtract the smallest one",
-            "dim=1 -> dim=0": "The sum runs over the places: a dot product is a sum over the "
-            "channels",
-            "(table[:-k] * table[k:]).sum(dim=1) -> table @ table.T": "These are the products of "
-            "all pairs of rows: only rows k apart belong together",
-            "table[:-k] * table[k:] -> table * table.roll(-k, 0)": "Row 0 does not follow the last "
-            "row (`roll` goes round): leave the last k rows out",
-        },
-    ),
+    mistakes={
+        " - products.min() -> ": "This is the largest dot product: subtract the smallest one",
+        "dim=1 -> dim=0": "The sum runs over the places: a dot product is a sum over the channels",
+        "(table[:-k] * table[k:]).sum(dim=1) -> table @ table.T": "These are the products of "
+        "all pairs of rows: only rows k apart belong together",
+        "table[:-k] * table[k:] -> table * table.roll(-k, 0)": "Row 0 does not follow the last "
+        "row (`roll` goes round): leave the last k rows out",
+    },
 )
 
 

@@ -6,8 +6,8 @@ import torch
 from torch import nn
 
 from scratchformer_course.kit.checks.cases import drawn, integers, normal
-from scratchformer_course.kit.checks.edits import edits
 from scratchformer_course.kit.checks.engine import exercise, mistake
+from scratchformer_course.kit.checks.mistakes import edits
 from scratchformer_course.kit.checks.question import number
 
 LOGITS = torch.tensor([[2.0, 1.0, -1.0], [0.5, -0.5, 0.0], [1.0, 3.0, 2.0], [-2.0, 0.0, 1.0]])
@@ -44,19 +44,16 @@ cross_entropy = exercise(
         "ln 2 = 0.69 and ln 4 = 1.39, and give two digits after the point.",
         lambda f: f(torch.tensor([[0, math.log(3)], [0, 0]]), torch.tensor([0, 1])),
     ),
-    mistakes=edits(
-        right_cross_entropy,
-        {
-            "logits - logits.max(dim=1, keepdim=True).values -> logits": "`exp` of a large logit "
-            "is infinite: take the row's largest logit away first",
-            "logits - logits.max(dim=1, keepdim=True).values -> logits.softmax(dim=1)": "Softmax "
-            "is taken twice: `F.cross_entropy` expects logits",
-            "-log_p -> log_p": "The sign is wrong: ln p is negative, a loss is not",
-            ".mean() -> .sum()": "This is the sum over the batch: take the mean",
-            "torch.arange(len(targets)) -> :": "`log_p[:, targets]` takes all targets in every "
-            "row: each row has one of its own",
-        },
-    ),
+    mistakes={
+        "logits - logits.max(dim=1, keepdim=True).values -> logits": "`exp` of a large logit "
+        "is infinite: take the row's largest logit away first",
+        "logits - logits.max(dim=1, keepdim=True).values -> logits.softmax(dim=1)": "Softmax "
+        "is taken twice: `F.cross_entropy` expects logits",
+        "-log_p -> log_p": "The sign is wrong: ln p is negative, a loss is not",
+        ".mean() -> .sum()": "This is the sum over the batch: take the mean",
+        "torch.arange(len(targets)) -> :": "`log_p[:, targets]` takes all targets in every "
+        "row: each row has one of its own",
+    },
 )
 
 
@@ -158,17 +155,14 @@ TextNetwork = exercise(
         _logit_of_id_0,
         digits=1,
     ),
-    mistakes=edits(
-        RightTextNetwork,
-        {
-            ".relu() -> ": "There is no ReLU after the hidden layer: two linear layers in a row "
-            "are only one",
-            ".relu()) -> .relu()).softmax(dim=1)": "These are probabilities: return the logits, "
-            "the loss takes the softmax itself",
-            "flatten(1) -> mT.flatten(1)": "The vectors are mixed up: join them one after the "
-            "other, with `flatten(1)`",
-            "flatten(1) -> sum(dim=1)": "The hidden layer needs all vectors of the window side by "
-            "side: (B, T * C)",
-        },
-    ),
+    mistakes={
+        ".relu() -> ": "There is no ReLU after the hidden layer: two linear layers in a row "
+        "are only one",
+        ".relu()) -> .relu()).softmax(dim=1)": "These are probabilities: return the logits, "
+        "the loss takes the softmax itself",
+        "flatten(1) -> mT.flatten(1)": "The vectors are mixed up: join them one after the "
+        "other, with `flatten(1)`",
+        "flatten(1) -> sum(dim=1)": "The hidden layer needs all vectors of the window side by "
+        "side: (B, T * C)",
+    },
 )

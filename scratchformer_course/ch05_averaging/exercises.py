@@ -5,8 +5,8 @@ import math
 import torch
 
 from scratchformer_course.kit.checks.cases import drawn, normal
-from scratchformer_course.kit.checks.edits import edits
 from scratchformer_course.kit.checks.engine import exercise
+from scratchformer_course.kit.checks.mistakes import edits
 from scratchformer_course.kit.checks.question import number
 from scratchformer_course.kit.checks.verdict import Wrong, expect
 
@@ -41,17 +41,13 @@ averaging_weights = exercise(
         "Give two digits after the point.",
         lambda f: f(6)[3, 1],
     ),
-    mistakes=edits(
-        right_averaging_weights,
-        {
-            "tril() -> triu()": "Position t takes in positions after it: it may use 0 … t, no more",
-            " / ones.sum(dim=1, keepdim=True) -> ": "The rows are not divided by their sum: these "
-            "are sums, not means",
-            "ones.sum(dim=1, keepdim=True) -> T": "Every row is divided by T: row t has t + 1 ones",
-            ", keepdim=True -> ": "The row sums divide the columns: `keepdim=True` keeps them "
-            "upright",
-        },
-    ),
+    mistakes={
+        "tril() -> triu()": "Position t takes in positions after it: it may use 0 … t, no more",
+        " / ones.sum(dim=1, keepdim=True) -> ": "The rows are not divided by their sum: these "
+        "are sums, not means",
+        "ones.sum(dim=1, keepdim=True) -> T": "Every row is divided by T: row t has t + 1 ones",
+        ", keepdim=True -> ": "The row sums divide the columns: `keepdim=True` keeps them upright",
+    },
 )
 
 
@@ -87,18 +83,15 @@ masked_softmax = exercise(
         "digits after the point.",
         lambda f: f(torch.tensor([[2.0, 1, 1], [6, 2, 12], [8, 1, 1]]).log(), CAUSAL[:3, :3])[1, 0],
     ),
-    mistakes=edits(
-        right_masked_softmax,
-        {
-            "~mask -> mask": "The mask is the wrong way round: True means may look",
-            "-math.inf -> 0.0": "Hidden scores are set to 0, and exp(0) is 1: set them to -inf",
-            "-math.inf -> -1e4": "A hidden score must be below any other, so -inf",
-            ".softmax(dim=1) -> .softmax(dim=0)": "Softmax runs down the columns: each row is one "
-            "position",
-            ".masked_fill(~mask, -math.inf).softmax(dim=1) -> .softmax(dim=1) * mask": "Softmax "
-            "comes before the mask: the rows no longer sum to 1",
-        },
-    ),
+    mistakes={
+        "~mask -> mask": "The mask is the wrong way round: True means may look",
+        "-math.inf -> 0.0": "Hidden scores are set to 0, and exp(0) is 1: set them to -inf",
+        "-math.inf -> -1e4": "A hidden score must be below any other, so -inf",
+        ".softmax(dim=1) -> .softmax(dim=0)": "Softmax runs down the columns: each row is one "
+        "position",
+        ".masked_fill(~mask, -math.inf).softmax(dim=1) -> .softmax(dim=1) * mask": "Softmax "
+        "comes before the mask: the rows no longer sum to 1",
+    },
 )
 
 

@@ -5,7 +5,7 @@ import math
 import torch
 
 from scratchformer_course.kit.checks.cases import drawn, normal
-from scratchformer_course.kit.checks.edits import edited, edits
+from scratchformer_course.kit.checks.mistakes import edited, edits
 from scratchformer_course.kit.checks.engine import exercise
 from scratchformer_course.kit.checks.question import number, which
 from scratchformer_course.kit.checks.verdict import expect
@@ -249,17 +249,14 @@ attention = exercise(
             None,
         )[0][0, 0],
     ),
-    mistakes=edits(
-        right_attention,
-        {
-            " / math.sqrt(q.shape[-1]) -> ": "The scores are not divided by √D: their variance is "
-            "D times as large",
-            "math.sqrt(q.shape[-1]) -> q.shape[-1]": "The scores are divided by D, not by its "
-            "square root",
-            "softmax(dim=-1) -> softmax(dim=-2)": "Each column sums to 1, not each row: softmax "
-            "runs over the keys, `dim=-1`",
-            "~mask -> mask": "The mask is upside down: True means that a query may look there",
-            "-math.inf -> 0": "Hidden scores are 0, and exp(0) is 1, not 0: −∞ gives the weight 0",
-        },
-    ),
+    mistakes={
+        " / math.sqrt(q.shape[-1]) -> ": "The scores are not divided by √D: their variance is "
+        "D times as large",
+        "math.sqrt(q.shape[-1]) -> q.shape[-1]": "The scores are divided by D, not by its "
+        "square root",
+        "softmax(dim=-1) -> softmax(dim=-2)": "Each column sums to 1, not each row: softmax "
+        "runs over the keys, `dim=-1`",
+        "~mask -> mask": "The mask is upside down: True means that a query may look there",
+        "-math.inf -> 0": "Hidden scores are 0, and exp(0) is 1, not 0: −∞ gives the weight 0",
+    },
 )

@@ -8,7 +8,7 @@ from torch import nn
 from scratchformer.attention import causal_mask, scaled_dot_product_attention
 from scratchformer.positions import sinusoidal
 from scratchformer_course.kit.checks.cases import drawn, normal
-from scratchformer_course.kit.checks.edits import edited, edits
+from scratchformer_course.kit.checks.mistakes import edited, edits
 from scratchformer_course.kit.checks.engine import exercise
 from scratchformer_course.kit.checks.question import number
 from scratchformer_course.kit.checks.verdict import expect
@@ -38,17 +38,14 @@ turn_back = exercise(
         lambda f: (torch.tensor([1.0, 2.0]) @ f(math.asin(0.6)))[0],
         digits=1,
     ),
-    mistakes=edits(
-        right_turn_back,
-        {
-            "[c, s], [-s, c] -> [c, -s], [s, c]": "A sine has the wrong sign: the first column has "
-            "to give sin a cos b − cos a sin b, and the second one has a plus",
-            "[c, s], [-s, c] -> [s, c], [c, -s]": "The columns have changed places: the sine comes "
-            "first, as in the row",
-            "[c, s], [-s, c] -> [-s, c], [c, s]": "The rows have changed places: the upper row "
-            "belongs to sin a",
-        },
-    ),
+    mistakes={
+        "[c, s], [-s, c] -> [c, -s], [s, c]": "A sine has the wrong sign: the first column has "
+        "to give sin a cos b − cos a sin b, and the second one has a plus",
+        "[c, s], [-s, c] -> [s, c], [c, -s]": "The columns have changed places: the sine comes "
+        "first, as in the row",
+        "[c, s], [-s, c] -> [-s, c], [c, s]": "The rows have changed places: the upper row "
+        "belongs to sin a",
+    },
 )
 
 
@@ -162,18 +159,15 @@ split_heads = exercise(
         lambda f: f(torch.arange(18.0).view(1, 3, 6), 2)[0, 1, 0, 1],
         digits=0,
     ),
-    mistakes=edits(
-        right_split_heads,
-        {
-            "T, n_heads -> n_heads, T\n.transpose(1, 2) -> ": "The shape is right and the numbers "
-            "are not: a head of `view(B, H, T, D)` holds whole tokens, all channels of a few. "
-            "Split C first, then swap T and H",
-            ".transpose(1, 2) -> ": "T and H are not swapped yet: (B, H, T, D) is expected",
-            "n_heads, C // n_heads) -> C // n_heads, n_heads).mT": "Head h takes every H-th "
-            "channel: it takes D neighbours, so split C into (H, D), not (D, H)",
-            "transpose(1, 2) -> permute(0, 2, 3, 1)": "T and D are swapped: each head is (T, D)",
-        },
-    ),
+    mistakes={
+        "T, n_heads -> n_heads, T\n.transpose(1, 2) -> ": "The shape is right and the numbers "
+        "are not: a head of `view(B, H, T, D)` holds whole tokens, all channels of a few. "
+        "Split C first, then swap T and H",
+        ".transpose(1, 2) -> ": "T and H are not swapped yet: (B, H, T, D) is expected",
+        "n_heads, C // n_heads) -> C // n_heads, n_heads).mT": "Head h takes every H-th "
+        "channel: it takes D neighbours, so split C into (H, D), not (D, H)",
+        "transpose(1, 2) -> permute(0, 2, 3, 1)": "T and D are swapped: each head is (T, D)",
+    },
 )
 
 
@@ -234,17 +228,14 @@ MultiHeadAttention = exercise(
         _for_the_first_word,
         digits=0,
     ),
-    mistakes=edits(
-        RightMultiHeadAttention,
-        {
-            "right_split_heads(t, self.n_heads) -> t[:, None]": "There is one head of full width: "
-            "split q, k and v into `n_heads`",
-            "heads = heads.transpose(1, 2) -> pass": "The numbers of different tokens are joined: "
-            "swap H and T back before the reshape",
-            "v, mask) -> v)": "The mask has no effect",
-            "v, mask) -> v, None if mask is None else ~mask)": "The mask is the wrong way round: "
-            "True = may attend",
-            "attention(q -> attention(q * q.shape[-1] ** 0.5": "Scores are not divided by √D",
-        },
-    ),
+    mistakes={
+        "right_split_heads(t, self.n_heads) -> t[:, None]": "There is one head of full width: "
+        "split q, k and v into `n_heads`",
+        "heads = heads.transpose(1, 2) -> pass": "The numbers of different tokens are joined: "
+        "swap H and T back before the reshape",
+        "v, mask) -> v)": "The mask has no effect",
+        "v, mask) -> v, None if mask is None else ~mask)": "The mask is the wrong way round: "
+        "True = may attend",
+        "attention(q -> attention(q * q.shape[-1] ** 0.5": "Scores are not divided by √D",
+    },
 )

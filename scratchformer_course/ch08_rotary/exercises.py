@@ -6,7 +6,7 @@ import torch
 
 from scratchformer_course.kit.checks import exercise, expect, number, which
 from scratchformer_course.kit.checks.cases import drawn, normal
-from scratchformer_course.kit.checks.edits import edits
+from scratchformer_course.kit.checks.mistakes import edits
 
 
 def right_rotate(pair, angle):
@@ -33,17 +33,14 @@ rotate = exercise(
         lambda f: f(torch.tensor([10.0, 5.0]), math.acos(0.6))[1],
         digits=1,
     ),
-    mistakes=edits(
-        right_rotate,
-        {
-            "sin(a -> sin(-a": "This turns clockwise: the minus belongs in the first line",
-            "(angle) -> (math.radians(angle))": "The angle is in radians, not degrees",
-            "return a -> a = (a * first + b * second)[0]; return torch.stack((a, b))\n"
-            "(a, b)) * first + b * second -> (a, (a * first + b * second)[1]))": "The second line "
-            "uses the new first number: it needs the old one",
-            "-math -> math": "Both signs are plus: that is no rotation, the length changes",
-        },
-    ),
+    mistakes={
+        "sin(a -> sin(-a": "This turns clockwise: the minus belongs in the first line",
+        "(angle) -> (math.radians(angle))": "The angle is in radians, not degrees",
+        "return a -> a = (a * first + b * second)[0]; return torch.stack((a, b))\n"
+        "(a, b)) * first + b * second -> (a, (a * first + b * second)[1]))": "The second line "
+        "uses the new first number: it needs the old one",
+        "-math -> math": "Both signs are plus: that is no rotation, the length changes",
+    },
 )
 
 
@@ -90,18 +87,15 @@ rotary = exercise(
         lambda f: f(torch.tensor([[0.0, 0.0, 2.0, 1.0]]), torch.tensor([100.0]))[0, 2],
         digits=1,
     ),
-    mistakes=edits(
-        right_rotary,
-        {
-            "x[..., 0::2], x[..., 1::2] -> x.chunk(2, -1)\nstack -> cat\n"
-            ".flatten(-2) -> ": "Channel i is paired with i + D/2. Some libraries do so; on this "
-            "page neighbours turn",
-            "stack -> cat\n.flatten(-2) -> ": "The pairs are not put side by side again",
-            "angles.sin() -> -angles.sin()": "It turns clockwise: a cos − b sin comes first",
-            "outer(positions -> outer(torch.arange(float(len(positions)))": "Row t stands at "
-            "`positions[t]`, not at t",
-        },
-    ),
+    mistakes={
+        "x[..., 0::2], x[..., 1::2] -> x.chunk(2, -1)\nstack -> cat\n"
+        ".flatten(-2) -> ": "Channel i is paired with i + D/2. Some libraries do so; on this "
+        "page neighbours turn",
+        "stack -> cat\n.flatten(-2) -> ": "The pairs are not put side by side again",
+        "angles.sin() -> -angles.sin()": "It turns clockwise: a cos − b sin comes first",
+        "outer(positions -> outer(torch.arange(float(len(positions)))": "Row t stands at "
+        "`positions[t]`, not at t",
+    },
 )
 
 
@@ -160,20 +154,16 @@ ignores_the_start = exercise(
         beside=[right_ignores_the_start],
         others=["positions + 100 -> positions", "at_0, at_100 -> at_0.sum(), at_100.sum()"],
     ),
-    mistakes=edits(
-        right_ignores_the_start,
-        {
-            "positions + 100 -> 2 * positions": "It says False too often: move all positions on by "
-            "one step (do not stretch or reverse them), and allow for rounding with `atol=1e-4`",
-            "positions + 100 -> positions": "It says True whatever `attend` does: the second call "
-            "needs other positions",
-            "at_0, at_100 -> at_0.sum(), at_100.sum()": "All numbers of all rows must stay: "
-            "compare each of them, by the absolute value of its difference. A sum or a length can "
-            "stay while they move",
-            "1e-4 -> 1e-3": "A small difference is taken for rounding: allow no more than "
-            "`atol=1e-4`",
-        },
-    ),
+    mistakes={
+        "positions + 100 -> 2 * positions": "It says False too often: move all positions on by "
+        "one step (do not stretch or reverse them), and allow for rounding with `atol=1e-4`",
+        "positions + 100 -> positions": "It says True whatever `attend` does: the second call "
+        "needs other positions",
+        "at_0, at_100 -> at_0.sum(), at_100.sum()": "All numbers of all rows must stay: "
+        "compare each of them, by the absolute value of its difference. A sum or a length can "
+        "stay while they move",
+        "1e-4 -> 1e-3": "A small difference is taken for rounding: allow no more than `atol=1e-4`",
+    },
 )
 
 

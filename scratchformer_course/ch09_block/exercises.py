@@ -8,7 +8,7 @@ from torch import nn
 from scratchformer.attention import MultiHeadAttention, causal_mask
 from scratchformer_course.kit.checks import exercise, expect, number
 from scratchformer_course.kit.checks.cases import drawn, normal
-from scratchformer_course.kit.checks.edits import edits
+from scratchformer_course.kit.checks.mistakes import edits
 
 
 def _random(seed, *shape):
@@ -53,17 +53,14 @@ FeedForward = exercise(
         _comes_out,
         digits=0,
     ),
-    mistakes=edits(
-        RightFeedForward,
-        {
-            "self.activation(self.c_fc(x)) -> self.c_fc(x)": "The activation is missing: without "
-            "it the two matrices are no more than one",
-            "self.c_proj(self.activation( -> self.activation(self.c_proj(": "The activation comes "
-            "last: it belongs between the two layers",
-            "return self -> return x + self": "x is added: the residual is the business of the "
-            "block, not of this network",
-        },
-    ),
+    mistakes={
+        "self.activation(self.c_fc(x)) -> self.c_fc(x)": "The activation is missing: without "
+        "it the two matrices are no more than one",
+        "self.c_proj(self.activation( -> self.activation(self.c_proj(": "The activation comes "
+        "last: it belongs between the two layers",
+        "return self -> return x + self": "x is added: the residual is the business of the "
+        "block, not of this network",
+    },
 )
 
 
@@ -99,18 +96,15 @@ layer_norm = exercise(
         lambda f: f(torch.tensor([[1.0, 7.0]]), torch.full((2,), 10.0), torch.ones(2), 16.0)[0, 1],
         digits=1,
     ),
-    mistakes=edits(
-        right_layer_norm,
-        {
-            "dim=-1 -> dim=-2": "This normalises over the time axis: each position must use its "
-            "own channels alone",
-            "centred.square().mean(dim=-1, -> x.var(dim=-1,": "The variance divides by C, not by "
-            "C − 1: `correction=0`",
-            "(variance + eps).sqrt() -> (variance.sqrt() + eps)": "`eps` is added to the variance, "
-            "not the root",
-            "keepdim=True -> ": "A sum over the channels drops their axis: `keepdim=True` keeps it",
-        },
-    ),
+    mistakes={
+        "dim=-1 -> dim=-2": "This normalises over the time axis: each position must use its "
+        "own channels alone",
+        "centred.square().mean(dim=-1, -> x.var(dim=-1,": "The variance divides by C, not by "
+        "C − 1: `correction=0`",
+        "(variance + eps).sqrt() -> (variance.sqrt() + eps)": "`eps` is added to the variance, "
+        "not the root",
+        "keepdim=True -> ": "A sum over the channels drops their axis: `keepdim=True` keeps it",
+    },
 )
 
 
@@ -157,18 +151,15 @@ TransformerBlock = exercise(
         _out_of_a_block,
         digits=0,
     ),
-    mistakes=edits(
-        RightTransformerBlock,
-        {
-            "x + self.attn(self.ln_1(x), mask=mask) -> self.ln_1(x + self.attn(x, mask=mask))\n"
-            "x + self.mlp(self.ln_2(x)) -> self.ln_2(x + self.mlp(x))": "This is post-norm, "
-            "norm(x + f(x)): write x + f(norm(x))",
-            "x + self -> self": "Nothing is added to x: each sublayer must add to what it read",
-            "mlp(self.ln_2 -> mlp(self.ln_1": "`ln_1` is used twice: the second sublayer has a "
-            "norm of its own",
-            ", mask=mask) -> )": "The mask is not used: give it to the attention",
-        },
-    ),
+    mistakes={
+        "x + self.attn(self.ln_1(x), mask=mask) -> self.ln_1(x + self.attn(x, mask=mask))\n"
+        "x + self.mlp(self.ln_2(x)) -> self.ln_2(x + self.mlp(x))": "This is post-norm, "
+        "norm(x + f(x)): write x + f(norm(x))",
+        "x + self -> self": "Nothing is added to x: each sublayer must add to what it read",
+        "mlp(self.ln_2 -> mlp(self.ln_1": "`ln_1` is used twice: the second sublayer has a "
+        "norm of its own",
+        ", mask=mask) -> )": "The mask is not used: give it to the attention",
+    },
 )
 
 

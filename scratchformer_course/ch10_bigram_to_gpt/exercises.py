@@ -14,7 +14,7 @@ from scratchformer.tokenizers import CharTokenizer
 from scratchformer_course.kit.checks import Wrong, exercise, expect, number, refused, which
 from scratchformer_course.kit.checks.cases import drawn, integers
 from scratchformer_course.kit.checks.compare import same
-from scratchformer_course.kit.checks.edits import edits
+from scratchformer_course.kit.checks.mistakes import edits
 
 
 def right_bigram_counts(ids, vocab_size):
@@ -48,21 +48,18 @@ bigram_counts = exercise(
         lambda f: f(torch.tensor([0, 0, 2, 0, 0, 2, 0, 2, 1]), 3)[0, 2],
         digits=1,
     ),
-    mistakes=edits(
-        right_bigram_counts,
-        {
-            "ids[:-1] * vocab_size + ids[1:] -> ids[1:] * vocab_size + ids[:-1]": "The table is "
-            "transposed: the row is the current token, the column the next",
-            ".float() -> .float().clamp(max=1)": "A pair seen twice counts once. `counts[a, b] "
-            "+= 1` with whole tensors writes each place once: use a loop, `bincount` or "
-            "`index_put_(…, accumulate=True)`",
-            "ids[:-1] * vocab_size + ids[1:] -> ids[:-2] * vocab_size + ids[1:-1]": "The last pair "
-            "is missed: N tokens make N − 1 pairs",
-            "return counts.view(vocab_size, vocab_size) -> counts = counts.view(vocab_size, -1); "
-            "return counts / counts.sum(dim=1, keepdim=True)": "These are probabilities: return "
-            "the counts themselves",
-        },
-    ),
+    mistakes={
+        "ids[:-1] * vocab_size + ids[1:] -> ids[1:] * vocab_size + ids[:-1]": "The table is "
+        "transposed: the row is the current token, the column the next",
+        ".float() -> .float().clamp(max=1)": "A pair seen twice counts once. `counts[a, b] "
+        "+= 1` with whole tensors writes each place once: use a loop, `bincount` or "
+        "`index_put_(…, accumulate=True)`",
+        "ids[:-1] * vocab_size + ids[1:] -> ids[:-2] * vocab_size + ids[1:-1]": "The last pair "
+        "is missed: N tokens make N − 1 pairs",
+        "return counts.view(vocab_size, vocab_size) -> counts = counts.view(vocab_size, -1); "
+        "return counts / counts.sum(dim=1, keepdim=True)": "These are probabilities: return "
+        "the counts themselves",
+    },
 )
 
 
@@ -141,20 +138,17 @@ GPT = exercise(
         lambda f: sum(p.numel() for p in f(5, 3, 2, 1, 2).parameters()),
         digits=0,
     ),
-    mistakes=edits(
-        RightGPT,
-        {
-            ", causal_mask(ids.shape[1], ids.device)) -> )": "No block gets a mask: each place "
-            "sees its future",
-            " + self.wpe.weight[: ids.shape[1]] -> ": "`wpe` is not used: add the vector of the "
-            "place to that of the token",
-            "self.ln_f(x) -> x": "`ln_f` is not used: it comes before `lm_head`",
-            "nn.ModuleList(blocks) -> blocks": "the parameter `h.0.attn.c_attn.bias` is missing",
-            ", bias=False -> ": "the parameter `lm_head.bias` is not in the exercise's stub",
-            "self.lm_head.weight = self.wte.weight -> ": "The outputs are right, but `lm_head` has "
-            "a matrix of its own: tie it to `wte`",
-        },
-    ),
+    mistakes={
+        ", causal_mask(ids.shape[1], ids.device)) -> )": "No block gets a mask: each place "
+        "sees its future",
+        " + self.wpe.weight[: ids.shape[1]] -> ": "`wpe` is not used: add the vector of the "
+        "place to that of the token",
+        "self.ln_f(x) -> x": "`ln_f` is not used: it comes before `lm_head`",
+        "nn.ModuleList(blocks) -> blocks": "the parameter `h.0.attn.c_attn.bias` is missing",
+        ", bias=False -> ": "the parameter `lm_head.bias` is not in the exercise's stub",
+        "self.lm_head.weight = self.wte.weight -> ": "The outputs are right, but `lm_head` has "
+        "a matrix of its own: tie it to `wte`",
+    },
 )
 
 

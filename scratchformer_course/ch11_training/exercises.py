@@ -11,7 +11,6 @@ from scratchformer.training import token_loss
 from scratchformer_course.kit.checks import Wrong, exercise, expect, number
 from scratchformer_course.kit.checks.cases import drawn, normal
 from scratchformer_course.kit.checks.compare import difference, same
-from scratchformer_course.kit.checks.edits import edits
 
 # The first optimiser of a process imports half of torch, for seconds: not in a check's own time.
 torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
@@ -56,17 +55,14 @@ adamw_step = exercise(
         "of 0.5: what is the new w? Two digits.",
         _first_update,
     ),
-    mistakes=edits(
-        right_adamw_step,
-        {
-            "v / (1 - 0.95**t) -> v\nm / (1 - 0.9**t) -> m": "No bias correction: divide m by "
-            "1 − β₁^t and v by 1 − β₂^t",
-            "m = 0.9 -> grad = grad + decay * w; m = 0.9\n - lr * decay * w -> ": "The decay went "
-            "into the gradient, where √v rescales it: shrink w itself, apart",
-            "lr * decay -> decay": "The decay lacks the rate: lr · decay · w",
-            ").sqrt() + 1e-8 -> + 1e-8).sqrt()": "ε stands outside the root: √v + ε",
-        },
-    ),
+    mistakes={
+        "v / (1 - 0.95**t) -> v\nm / (1 - 0.9**t) -> m": "No bias correction: divide m by "
+        "1 − β₁^t and v by 1 − β₂^t",
+        "m = 0.9 -> grad = grad + decay * w; m = 0.9\n - lr * decay * w -> ": "The decay went "
+        "into the gradient, where √v rescales it: shrink w itself, apart",
+        "lr * decay -> decay": "The decay lacks the rate: lr · decay · w",
+        ").sqrt() + 1e-8 -> + 1e-8).sqrt()": "ε stands outside the root: √v + ε",
+    },
 )
 
 
@@ -100,20 +96,17 @@ warmup_cosine = exercise(
         lambda f: f(7, 4.0, 15, 3),
         digits=1,
     ),
-    mistakes=edits(
-        right_warmup_cosine,
-        {
-            "(step + 1) / (warmup + 1) -> step / warmup": "The first update has rate 0: count from "
-            "step + 1",
-            "/ (warmup + 1) -> / warmup": "The peak comes one step early, and twice: divide by "
-            "warmup + 1",
-            "(step - warmup) / (steps - warmup) -> step / steps": "The cosine begins at step 0: it "
-            "begins at `warmup`, at the peak",
-            "/ (steps - warmup) -> / (steps - warmup - 1)": "The last update has rate 0: the "
-            "cosine reaches 0 at `steps`, after it",
-            " / 2 -> ": "1 + cos runs from 2 to 0: halve it",
-        },
-    ),
+    mistakes={
+        "(step + 1) / (warmup + 1) -> step / warmup": "The first update has rate 0: count from "
+        "step + 1",
+        "/ (warmup + 1) -> / warmup": "The peak comes one step early, and twice: divide by "
+        "warmup + 1",
+        "(step - warmup) / (steps - warmup) -> step / steps": "The cosine begins at step 0: it "
+        "begins at `warmup`, at the peak",
+        "/ (steps - warmup) -> / (steps - warmup - 1)": "The last update has rate 0: the "
+        "cosine reaches 0 at `steps`, after it",
+        " / 2 -> ": "1 + cos runs from 2 to 0: halve it",
+    },
 )
 
 
@@ -241,18 +234,15 @@ update = exercise(
         "of `update` on the two? Two digits.",
         _weight_after_two,
     ),
-    mistakes=edits(
-        right_update,
-        {
-            "optimizer.zero_grad() -> ": "The gradient of the step before is still there: zero it "
-            "before the first micro-batch",
-            "batch_nats.backward() -> (batch_nats / n / len(batches)).backward()\n"
-            "p.grad /= targets -> pass": "This is a mean of the micro-batches' means: divide once, "
-            "by all targets",
-            "p.grad /= targets -> pass": "This is the gradient of the sum: divide it by the number "
-            "of targets",
-            "(model.parameters(), clip) -> (model.parameters(), clip / targets)": "The sum is "
-            "clipped, and divided after that: divide first",
-        },
-    ),
+    mistakes={
+        "optimizer.zero_grad() -> ": "The gradient of the step before is still there: zero it "
+        "before the first micro-batch",
+        "batch_nats.backward() -> (batch_nats / n / len(batches)).backward()\n"
+        "p.grad /= targets -> pass": "This is a mean of the micro-batches' means: divide once, "
+        "by all targets",
+        "p.grad /= targets -> pass": "This is the gradient of the sum: divide it by the number "
+        "of targets",
+        "(model.parameters(), clip) -> (model.parameters(), clip / targets)": "The sum is "
+        "clipped, and divided after that: divide first",
+    },
 )

@@ -7,7 +7,6 @@ import torch
 from scratchformer_course.kit.checks import exercise, expect, number
 from scratchformer_course.kit.checks.cases import drawn, normal
 from scratchformer_course.kit.checks.compare import same
-from scratchformer_course.kit.checks.edits import edits
 
 
 def right_nucleus(p, top_p):
@@ -57,18 +56,15 @@ nucleus = exercise(
         "`p` is [[0.2, 0.1, 0.4, 0.25, 0.05]]. What is `nucleus(p, 0.75)[0, 2]`? Two digits.",
         lambda f: f(torch.tensor([[0.2, 0.1, 0.4, 0.25, 0.05]]), 0.75)[0, 2],
     ),
-    mistakes=edits(
-        right_nucleus,
-        {
-            "before = ranked.cumsum(dim=-1) - ranked -> before = ranked.cumsum(dim=-1)": "The "
-            "token that crosses top_p is dropped: it must stay, or the rest falls short of it",
-            "top_p - 1e-6 -> top_p + 1e-6": "Two tokens reach 0.75 exactly: no third is needed",
-            " / ranked.sum(dim=-1, keepdim=True) -> ": "The right tokens are kept, but they do not "
-            "sum to 1: rescale them",
-            "torch.zeros_like(p).scatter(1, order, ranked) -> ranked": "The order is lost: the "
-            "answer must stand where the tokens stood in p",
-        },
-    ),
+    mistakes={
+        "before = ranked.cumsum(dim=-1) - ranked -> before = ranked.cumsum(dim=-1)": "The "
+        "token that crosses top_p is dropped: it must stay, or the rest falls short of it",
+        "top_p - 1e-6 -> top_p + 1e-6": "Two tokens reach 0.75 exactly: no third is needed",
+        " / ranked.sum(dim=-1, keepdim=True) -> ": "The right tokens are kept, but they do not "
+        "sum to 1: rescale them",
+        "torch.zeros_like(p).scatter(1, order, ranked) -> ranked": "The order is lost: the "
+        "answer must stand where the tokens stood in p",
+    },
 )
 
 
@@ -107,17 +103,14 @@ cached_step = exercise(
         _output_after_two,
         digits=0,
     ),
-    mistakes=edits(
-        right_cached_step,
-        {
-            "return scores.softmax(dim=-1) @ values -> old = q @ keys[:-1].T / "
-            "math.sqrt(q.shape[-1]); return old.softmax(dim=-1) @ values[:-1]": "The new token "
-            "does not see itself: append its key before attending",
-            " / math.sqrt(q.shape[-1]) -> ": "The scores are not divided by √D",
-            "@ values, -> @ keys,": "The keys are mixed: mix the values",
-            "scores.softmax(dim=-1) -> scores": "The softmax is missing",
-        },
-    ),
+    mistakes={
+        "return scores.softmax(dim=-1) @ values -> old = q @ keys[:-1].T / "
+        "math.sqrt(q.shape[-1]); return old.softmax(dim=-1) @ values[:-1]": "The new token "
+        "does not see itself: append its key before attending",
+        " / math.sqrt(q.shape[-1]) -> ": "The scores are not divided by √D",
+        "@ values, -> @ keys,": "The keys are mixed: mix the values",
+        "scores.softmax(dim=-1) -> scores": "The softmax is missing",
+    },
 )
 
 
@@ -156,16 +149,13 @@ grouped_step = exercise(
         _output_of_head_1,
         digits=1,
     ),
-    mistakes=edits(
-        right_grouped_step,
-        {
-            "repeat_interleave(share, dim=0) -> repeat(share, 1, 1)": "The groups are dealt out in "
-            "turn: heads 0 and 1 of four should read group 0, 2 and 3 group 1",
-            "repeat_interleave(share, dim=0) -> mean(dim=0, keepdim=True)": "The groups are "
-            "averaged: each head reads one of them",
-            " / math.sqrt(q.shape[-1]) -> ": "The scores are not divided by √D",
-            "softmax(dim=-1) -> softmax(dim=0)": "The softmax runs over the heads: it belongs to "
-            "the last axis, the tokens",
-        },
-    ),
+    mistakes={
+        "repeat_interleave(share, dim=0) -> repeat(share, 1, 1)": "The groups are dealt out in "
+        "turn: heads 0 and 1 of four should read group 0, 2 and 3 group 1",
+        "repeat_interleave(share, dim=0) -> mean(dim=0, keepdim=True)": "The groups are "
+        "averaged: each head reads one of them",
+        " / math.sqrt(q.shape[-1]) -> ": "The scores are not divided by √D",
+        "softmax(dim=-1) -> softmax(dim=0)": "The softmax runs over the heads: it belongs to "
+        "the last axis, the tokens",
+    },
 )

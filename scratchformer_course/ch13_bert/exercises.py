@@ -14,7 +14,7 @@ from scratchformer.shipped import shipped_words
 from scratchformer_course.kit.checks import Wrong, exercise, expect, number, which
 from scratchformer_course.kit.checks.cases import drawn, integers, normal
 from scratchformer_course.kit.checks.compare import error_in_words, same
-from scratchformer_course.kit.checks.edits import edits
+from scratchformer_course.kit.checks.mistakes import edits
 
 
 def _in_a_row(ids):
@@ -84,17 +84,14 @@ hide = exercise(
         _inputs,
         digits=0,
     ),
-    mistakes=edits(
-        right_hide,
-        {
-            "return inputs, -> return ids.masked_fill(chosen, mask_id),": "All chosen tokens "
-            "became the mask: only those with `lot` below 0.8",
-            ", ids.masked_fill(~ -> , inputs.masked_fill(~": "The target of a hidden token is the "
-            "mask itself: take targets from the old `ids`",
-            "chosen & (lot -> (lot": "Tokens that were not chosen must stay as they are",
-            " & (lot < 0.9) -> ": "With `lot` from 0.9 on a chosen token stays as it is",
-        },
-    ),
+    mistakes={
+        "return inputs, -> return ids.masked_fill(chosen, mask_id),": "All chosen tokens "
+        "became the mask: only those with `lot` below 0.8",
+        ", ids.masked_fill(~ -> , inputs.masked_fill(~": "The target of a hidden token is the "
+        "mask itself: take targets from the old `ids`",
+        "chosen & (lot -> (lot": "Tokens that were not chosen must stay as they are",
+        " & (lot < 0.9) -> ": "With `lot` from 0.9 on a chosen token stays as it is",
+    },
 )
 
 
@@ -194,20 +191,17 @@ BERT = exercise(
         _encodes_one_token,
         digits=1,
     ),
-    mistakes=edits(
-        RightBERT,
-        {
-            "block(x, mask) -> block(x)": "The mask does not reach the blocks: padding is read "
-            "like a word",
-            "x + self.wse(segments) -> x": "The segment embedding is missing: add `wse(segments)`",
-            "self.ln_e(x + self.wse(segments)) -> x + self.wse(segments)": "The sum of the three "
-            "embeddings goes through `ln_e`",
-            "self.wte(ids) + -> self.ln_e(self.wte(ids)) +\nself.ln_e(x + self.wse(segments)) -> "
-            "x + self.wse(segments)": "`ln_e` comes after the sum of all three",
-            "(self.transform(self -> ((self": "The "
-            "head's own layer is missing: `transform` comes before `lm_head`",
-        },
-    ),
+    mistakes={
+        "block(x, mask) -> block(x)": "The mask does not reach the blocks: padding is read "
+        "like a word",
+        "x + self.wse(segments) -> x": "The segment embedding is missing: add `wse(segments)`",
+        "self.ln_e(x + self.wse(segments)) -> x + self.wse(segments)": "The sum of the three "
+        "embeddings goes through `ln_e`",
+        "self.wte(ids) + -> self.ln_e(self.wte(ids)) +\nself.ln_e(x + self.wse(segments)) -> "
+        "x + self.wse(segments)": "`ln_e` comes after the sum of all three",
+        "(self.transform(self -> ((self": "The "
+        "head's own layer is missing: `transform` comes before `lm_head`",
+    },
 )
 
 
@@ -245,21 +239,17 @@ surest_gap = exercise(
         lambda f: _in_a_row(f(_THREE_TOKENS, torch.tensor([[1, 9, 2, 9, 9, 9]]), 9)),
         digits=0,
     ),
-    mistakes=edits(
-        right_surest_gap,
-        {
-            "softmax(dim=-1) -> softmax(dim=0)": "The softmax runs over the vocabulary, the last "
-            "axis",
-            "p.masked_fill(ids[0] != mask_id, -1.0) -> p": "The place it names is no gap: only "
-            "gaps may be filled",
-            "logits[0].softmax(dim=-1) -> logits[0]\n-1.0 -> -1e9": "A large logit is not a large "
-            "probability: take the softmax first",
-            "return place, int(word[place]) -> return int(word[place]), place": "Return the place "
-            "first, then the token",
-            "return place, -> return int((ids[0, :place] == mask_id).sum()),": "The place is "
-            "counted in the row, not among the gaps",
-        },
-    ),
+    mistakes={
+        "softmax(dim=-1) -> softmax(dim=0)": "The softmax runs over the vocabulary, the last axis",
+        "p.masked_fill(ids[0] != mask_id, -1.0) -> p": "The place it names is no gap: only "
+        "gaps may be filled",
+        "logits[0].softmax(dim=-1) -> logits[0]\n-1.0 -> -1e9": "A large logit is not a large "
+        "probability: take the softmax first",
+        "return place, int(word[place]) -> return int(word[place]), place": "Return the place "
+        "first, then the token",
+        "return place, -> return int((ids[0, :place] == mask_id).sum()),": "The place is "
+        "counted in the row, not among the gaps",
+    },
 )
 
 

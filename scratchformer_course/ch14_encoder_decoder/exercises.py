@@ -8,7 +8,6 @@ from scratchformer.attention import MultiHeadAttention, scaled_dot_product_atten
 from scratchformer.blocks import FeedForward
 from scratchformer_course.kit.checks import exercise, number
 from scratchformer_course.kit.checks.cases import drawn
-from scratchformer_course.kit.checks.edits import edits
 
 
 def _in_a_row(ids):
@@ -52,19 +51,16 @@ shift_right = exercise(
         lambda f: _in_a_row(f([[7, 8, 9], [5]], 1, 2, 3)[0][1]),
         digits=0,
     ),
-    mistakes=edits(
-        right_shift_right,
-        {
-            "padding_value=-100 -> padding_value=pad_id": "The labels are padded with `pad_id`: "
-            "padding is trained on",
-            "[begin_id, *row] -> [*row, end_id]": "Nothing is shifted: the decoder is shown each "
-            "token it has to predict",
-            "[begin_id, *row] -> [begin_id, *row[:-1]]\n[*row, end_id] -> row": "No label is "
-            "`end_id`: the decoder would never learn to stop",
-            "[begin_id, *row] -> row\n[*row, end_id] -> [*row[1:], end_id]": "The inputs start "
-            "with the first token, not `begin_id`: nothing predicts that token",
-        },
-    ),
+    mistakes={
+        "padding_value=-100 -> padding_value=pad_id": "The labels are padded with `pad_id`: "
+        "padding is trained on",
+        "[begin_id, *row] -> [*row, end_id]": "Nothing is shifted: the decoder is shown each "
+        "token it has to predict",
+        "[begin_id, *row] -> [begin_id, *row[:-1]]\n[*row, end_id] -> row": "No label is "
+        "`end_id`: the decoder would never learn to stop",
+        "[begin_id, *row] -> row\n[*row, end_id] -> [*row[1:], end_id]": "The inputs start "
+        "with the first token, not `begin_id`: nothing predicts that token",
+    },
 )
 
 
@@ -131,19 +127,15 @@ CrossAttention = exercise(
         _crosses,
         digits=0,
     ),
-    mistakes=edits(
-        RightCrossAttention,
-        {
-            "self.key_value(memory) -> self.key_value(x)": "Keys and values come from x: this is "
-            "self-attention. They come from the memory",
-            "k, v = self.key_value -> v, k = self.key_value": "Keys and values are swapped: "
-            "`key_value` holds the keys first",
-            ", mask[:, None] -> ": "The mask has no effect: padding of the source is looked at",
-            ", mask[:, None] -> , ~mask[:, None]": "The mask is the wrong way round: True = may "
-            "attend",
-            "(q, k, -> (q * q.shape[-1] ** 0.5, k,": "Scores are not divided by √D",
-        },
-    ),
+    mistakes={
+        "self.key_value(memory) -> self.key_value(x)": "Keys and values come from x: this is "
+        "self-attention. They come from the memory",
+        "k, v = self.key_value -> v, k = self.key_value": "Keys and values are swapped: "
+        "`key_value` holds the keys first",
+        ", mask[:, None] -> ": "The mask has no effect: padding of the source is looked at",
+        ", mask[:, None] -> , ~mask[:, None]": "The mask is the wrong way round: True = may attend",
+        "(q, k, -> (q * q.shape[-1] ** 0.5, k,": "Scores are not divided by √D",
+    },
 )
 
 
@@ -199,21 +191,17 @@ DecoderBlock = exercise(
         _moved_outputs,
         digits=0,
     ),
-    mistakes=edits(
-        RightDecoderBlock,
-        {
-            "self.ln_1(x + self.attn(x, mask=mask)) -> x + self.attn(self.ln_1(x), mask=mask)\n"
-            "self.ln_cross(x + self.cross_attn(x, memory, memory_mask)) -> "
-            "x + self.cross_attn(self.ln_cross(x), memory, memory_mask)\n"
-            "self.ln_2(x + self.mlp(x)) -> x + self.mlp(self.ln_2(x))": "This is pre-norm: here "
-            "each norm comes after the addition, on x + f(x)",
-            "cross_attn(x, memory -> cross_attn(x, x": "Cross-attention gets x for its memory: "
-            "give it `memory`",
-            "x + self.cross_attn -> self.cross_attn": "A sublayer replaces x instead of adding to "
-            "it",
-            ", mask=mask -> ": "The decoder sees its future: give `mask` to `attn`",
-            "memory_mask)) -> memory_mask | True))": "Cross-attention looks at padding: give it "
-            "`memory_mask`",
-        },
-    ),
+    mistakes={
+        "self.ln_1(x + self.attn(x, mask=mask)) -> x + self.attn(self.ln_1(x), mask=mask)\n"
+        "self.ln_cross(x + self.cross_attn(x, memory, memory_mask)) -> "
+        "x + self.cross_attn(self.ln_cross(x), memory, memory_mask)\n"
+        "self.ln_2(x + self.mlp(x)) -> x + self.mlp(self.ln_2(x))": "This is pre-norm: here "
+        "each norm comes after the addition, on x + f(x)",
+        "cross_attn(x, memory -> cross_attn(x, x": "Cross-attention gets x for its memory: "
+        "give it `memory`",
+        "x + self.cross_attn -> self.cross_attn": "A sublayer replaces x instead of adding to it",
+        ", mask=mask -> ": "The decoder sees its future: give `mask` to `attn`",
+        "memory_mask)) -> memory_mask | True))": "Cross-attention looks at padding: give it "
+        "`memory_mask`",
+    },
 )

@@ -4,7 +4,6 @@ import math
 
 from scratchformer_course.kit.checks import exercise, number
 from scratchformer_course.kit.checks.cases import drawn
-from scratchformer_course.kit.checks.edits import edits
 
 IN_NOTEBOOK = {"math": math}  # what is imported there, for those who write an exercise in the page
 
@@ -33,16 +32,13 @@ gpt_parameters = exercise(
     question=number(
         "V = 10, T = 4, C = 2 and L = 3: how many parameters?", lambda f: f(10, 4, 2, 3), digits=0
     ),
-    mistakes=edits(
-        right_gpt_parameters,
-        {
-            "+ 2 * C -> + (2 + vocab_size) * C": "The head is counted again: it is the token "
-            "table, so it adds nothing",
-            "+ 2 * C -> ": "The last norm is missing: 2 C after the blocks",
-            "13 * C -> 4 * C": "The biases of the linear layers are missing: 3 C, C, 4 C and C",
-            "12 -> 11": "Attention has four matrices: the projection back is missing",
-        },
-    ),
+    mistakes={
+        "+ 2 * C -> + (2 + vocab_size) * C": "The head is counted again: it is the token "
+        "table, so it adds nothing",
+        "+ 2 * C -> ": "The last norm is missing: 2 C after the blocks",
+        "13 * C -> 4 * C": "The biases of the linear layers are missing: 3 C, C, 4 C and C",
+        "12 -> 11": "Attention has four matrices: the projection back is missing",
+    },
 )
 
 
@@ -73,19 +69,15 @@ largest_batch = exercise(
         lambda f: f(25_000, 10, 1, 2, 3),
         digits=0,
     ),
-    mistakes=edits(
-        right_largest_batch,
-        {
-            "memory - 16 -> memory - 0": "The parameters are not counted: each takes 16 bytes "
-            "before the first text comes",
-            "memory - 16 -> memory - 8": "AdamW's two averages are missing: a parameter takes 16 "
-            "bytes",
-            " + 3 * vocab_size -> ": "The loss is missing: three tables of logits, 3 V numbers for "
-            "each token",
-            "max(0, left // (token * T)) -> left // (token * T)": "Less than nothing cannot fit: "
-            "0 where the parameters alone are too large",
-        },
-    ),
+    mistakes={
+        "memory - 16 -> memory - 0": "The parameters are not counted: each takes 16 bytes "
+        "before the first text comes",
+        "memory - 16 -> memory - 8": "AdamW's two averages are missing: a parameter takes 16 bytes",
+        " + 3 * vocab_size -> ": "The loss is missing: three tables of logits, 3 V numbers for "
+        "each token",
+        "max(0, left // (token * T)) -> left // (token * T)": "Less than nothing cannot fit: "
+        "0 where the parameters alone are too large",
+    },
 )
 
 
@@ -123,21 +115,18 @@ tokens_a_second = exercise(
         lambda f: f(2e9, 2, 8, 1e14, 1e12),
         digits=0,
     ),
-    mistakes=edits(
-        right_tokens_a_second,
-        {
-            "max(reading, computing) -> reading": "That is the reading alone: with many texts the "
-            "products take longer",
-            "max(reading, computing) -> computing": "These are the products alone: with few texts, "
-            "reading the weights takes longer",
-            "max(reading, computing) -> (reading + computing)": "Both times are added, but a "
-            "machine reads while it computes: take the longer one",
-            "parameters * bytes_each -> parameters": "A weight takes `bytes_each` bytes, and all of "
-            "them must be read",
-            "return texts -> return 1": "These are steps a second: each step writes a token for "
-            "every text",
-            "* bytes_each -> * bytes_each * texts": "The weights are read once for all texts: that "
-            "is what a batch is good for",
-        },
-    ),
+    mistakes={
+        "max(reading, computing) -> reading": "That is the reading alone: with many texts the "
+        "products take longer",
+        "max(reading, computing) -> computing": "These are the products alone: with few texts, "
+        "reading the weights takes longer",
+        "max(reading, computing) -> (reading + computing)": "Both times are added, but a "
+        "machine reads while it computes: take the longer one",
+        "parameters * bytes_each -> parameters": "A weight takes `bytes_each` bytes, and all of "
+        "them must be read",
+        "return texts -> return 1": "These are steps a second: each step writes a token for "
+        "every text",
+        "* bytes_each -> * bytes_each * texts": "The weights are read once for all texts: that "
+        "is what a batch is good for",
+    },
 )

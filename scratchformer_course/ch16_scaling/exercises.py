@@ -6,7 +6,6 @@ import numpy as np
 
 from scratchformer_course.kit.checks import exercise, number
 from scratchformer_course.kit.checks.cases import drawn
-from scratchformer_course.kit.checks.edits import edits
 
 
 def right_fit_power(x, y):
@@ -42,17 +41,14 @@ fit_power = exercise(
         lambda f: f([1.0, 2.0, 4.0], [32.0, 2.0, 8.0])[0],
         digits=1,
     ),
-    mistakes=edits(
-        right_fit_power,
-        {
-            "float(-slope) -> float(slope)": "The sign: the line falls, so its slope is −alpha",
-            "math.exp(start) -> start": "The line's start is the logarithm of A: take exp of it",
-            "math.exp(start), float(-slope) -> float(-slope), math.exp(start)": "The two are "
-            "swapped: A first, then alpha",
-            "np.log(x), np.log(y) -> x, y\nmath.exp(start) -> start": "A straight line without "
-            "logarithms: take them of both",
-        },
-    ),
+    mistakes={
+        "float(-slope) -> float(slope)": "The sign: the line falls, so its slope is −alpha",
+        "math.exp(start) -> start": "The line's start is the logarithm of A: take exp of it",
+        "math.exp(start), float(-slope) -> float(-slope), math.exp(start)": "The two are "
+        "swapped: A first, then alpha",
+        "np.log(x), np.log(y) -> x, y\nmath.exp(start) -> start": "A straight line without "
+        "logarithms: take them of both",
+    },
 )
 
 
@@ -99,18 +95,15 @@ find_floor = exercise(
         lambda f: f([1.0, 2.0, 4.0], [5.0, 3.0, 2.0], [1.9, 0.8, 0.4, 1.0]),
         digits=1,
     ),
-    mistakes=edits(
-        right_find_floor,
-        {
-            "min(floors, key=misses) -> floors.index(min(floors, key=misses))": "That "
-            "is the place of the floor in the list: return the floor itself",
-            "loss - E -> loss": "That is the smallest floor: subtract it before the fit, add it "
-            "before you compare",
-            "np.square(np.log(y) - np.log(law)) -> np.log(y / law)": "Misses of both signs cancel: "
-            "add their squares",
-            "np.log(y) - np.log(law) -> y - law": "These are misses of y: take those of log y",
-        },
-    ),
+    mistakes={
+        "min(floors, key=misses) -> floors.index(min(floors, key=misses))": "That "
+        "is the place of the floor in the list: return the floor itself",
+        "loss - E -> loss": "That is the smallest floor: subtract it before the fit, add it "
+        "before you compare",
+        "np.square(np.log(y) - np.log(law)) -> np.log(y / law)": "Misses of both signs cancel: "
+        "add their squares",
+        "np.log(y) - np.log(law) -> y - law": "These are misses of y: take those of log y",
+    },
 )
 
 
@@ -151,15 +144,12 @@ best_size = exercise(
         lambda f: f(lambda N, D: 1 + 8 / N + 50 / D, 600, [1, 2, 4, 8])[1],
         digits=1,
     ),
-    mistakes=edits(
-        right_best_size,
-        {
-            "6 * N -> N": "6 N D operations are paid for, not N D",
-            "6 * N -> 2 * N": "2 N D is the forward pass: training costs 6 N D",
-            "(6 * N))) -> (6 * sizes[0])))": "The largest size wins if all read the same text: a "
-            "larger one can pay for less",
-            "return N, operations / (6 * N) -> return operations / (6 * N), N": "The two are "
-            "swapped: first N, then D",
-        },
-    ),
+    mistakes={
+        "6 * N -> N": "6 N D operations are paid for, not N D",
+        "6 * N -> 2 * N": "2 N D is the forward pass: training costs 6 N D",
+        "(6 * N))) -> (6 * sizes[0])))": "The largest size wins if all read the same text: a "
+        "larger one can pay for less",
+        "return N, operations / (6 * N) -> return operations / (6 * N), N": "The two are "
+        "swapped: first N, then D",
+    },
 )

@@ -5,7 +5,6 @@ from torch.nn import functional as F
 
 from scratchformer_course.kit.checks import exercise, number
 from scratchformer_course.kit.checks.cases import drawn, integers, normal
-from scratchformer_course.kit.checks.edits import edits
 
 
 def right_newton_schulz(G, steps):
@@ -40,16 +39,13 @@ newton_schulz = exercise(
         "diagonal becomes 3.4445 s − 4.775 s³ + 2.0315 s⁵.) Give two decimal places.",
         lambda f: f(torch.tensor([[3.0, 0.0], [0.0, 4.0]]), 1)[0, 0],
     ),
-    mistakes=edits(
-        right_newton_schulz,
-        {
-            " / (G.norm() + 1e-7) -> ": "G is not divided by its norm: above 1 the steps explode",
-            "-4.7750 * S + 2.0315 -> 2.0315 * S - 4.7750": "The last two coefficients are swapped",
-            "2.0315 * S @ S -> 2.0315 * S": "The last term lacks a factor: (X Xᵀ)² X",
-            "S = X -> X = X / (X.norm() + 1e-7); S = X": "Divide by the norm once, before the "
-            "first step",
-        },
-    ),
+    mistakes={
+        " / (G.norm() + 1e-7) -> ": "G is not divided by its norm: above 1 the steps explode",
+        "-4.7750 * S + 2.0315 -> 2.0315 * S - 4.7750": "The last two coefficients are swapped",
+        "2.0315 * S @ S -> 2.0315 * S": "The last term lacks a factor: (X Xᵀ)² X",
+        "S = X -> X = X / (X.norm() + 1e-7); S = X": "Divide by the norm once, before the "
+        "first step",
+    },
 )
 
 
@@ -80,18 +76,15 @@ smear = exercise(
         lambda f: f(*smear.cases[0])[0, 1, 0],
         digits=0,
     ),
-    mistakes=edits(
-        right_smear,
-        {
-            "mixed[:, k:] += x[:, :-k] -> mixed += x.roll(k, 1)": "The row is bent into a ring: "
-            "the first position sees the last",
-            "mixed[:, k:] += x[:, :-k] -> mixed[:, :-k] += x[:, k:]": "Shifted the wrong way: each "
-            "position sees the one after it",
-            "x.clone() -> torch.zeros_like(x)": "The position's own vector is lost: add to it",
-            "x[:, :-k] -> mixed[:, :-k]": "What is added was smeared already: shift the vectors "
-            "that were given",
-        },
-    ),
+    mistakes={
+        "mixed[:, k:] += x[:, :-k] -> mixed += x.roll(k, 1)": "The row is bent into a ring: "
+        "the first position sees the last",
+        "mixed[:, k:] += x[:, :-k] -> mixed[:, :-k] += x[:, k:]": "Shifted the wrong way: each "
+        "position sees the one after it",
+        "x.clone() -> torch.zeros_like(x)": "The position's own vector is lost: add to it",
+        "x[:, :-k] -> mixed[:, :-k]": "What is added was smeared already: shift the vectors "
+        "that were given",
+    },
 )
 
 
@@ -122,17 +115,14 @@ pair_numbers = exercise(
         lambda f: f(*pair_numbers.cases[0])[1, 0],
         digits=0,
     ),
-    mistakes=edits(
-        right_pair_numbers,
-        {
-            "previous * vocab_size + ids -> ids * vocab_size + previous": "The two are swapped: "
-            "the previous token is the one that is multiplied",
-            "ids[:, :-1], (1, 0) -> ids[:, 1:], (0, 1)": "The pair holds the next token: that is "
-            "the answer, and must not be seen",
-            "F.pad(ids[:, :-1], (1, 0)) -> ids.roll(1, 1)": "The first token is paired with the "
-            "last of its text: nothing comes before it, so 0",
-            "F.pad(ids[:, :-1], (1, 0)) -> torch.cat((ids[:, :1], ids[:, :-1]), dim=1)": "The "
-            "first token is paired with itself: its previous token counts as 0",
-        },
-    ),
+    mistakes={
+        "previous * vocab_size + ids -> ids * vocab_size + previous": "The two are swapped: "
+        "the previous token is the one that is multiplied",
+        "ids[:, :-1], (1, 0) -> ids[:, 1:], (0, 1)": "The pair holds the next token: that is "
+        "the answer, and must not be seen",
+        "F.pad(ids[:, :-1], (1, 0)) -> ids.roll(1, 1)": "The first token is paired with the "
+        "last of its text: nothing comes before it, so 0",
+        "F.pad(ids[:, :-1], (1, 0)) -> torch.cat((ids[:, :1], ids[:, :-1]), dim=1)": "The "
+        "first token is paired with itself: its previous token counts as 0",
+    },
 )

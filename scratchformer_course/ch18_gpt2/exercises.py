@@ -6,7 +6,7 @@ from torch.nn import functional as F
 from scratchformer.models import GPT, GPTConfig
 from scratchformer_course.ch18_gpt2 import silent
 from scratchformer_course.kit.checks import Wrong, exercise, expect, number, which
-from scratchformer_course.kit.checks.edits import edits
+from scratchformer_course.kit.checks.mistakes import edits
 
 CONFIG = vars(GPTConfig(11, context_length=8, d_model=12, n_heads=4, n_layers=2, dropout=0.0))
 LARGER = CONFIG | {"vocab_size": 17, "context_length": 9, "d_model": 24, "n_layers": 1}

@@ -6,7 +6,6 @@ import torch
 
 from scratchformer_course.kit.checks import exercise, number
 from scratchformer_course.kit.checks.cases import drawn, normal
-from scratchformer_course.kit.checks.edits import edits
 
 
 def right_rms_norm(x, weight, eps):
@@ -45,22 +44,18 @@ rms_norm = exercise(
         lambda f: f(*rms_norm.cases[0])[0, 0],
         digits=3,
     ),
-    mistakes=edits(
-        right_rms_norm,
-        {
-            "* torch.rsqrt(mean_square + eps) -> / (mean_square.sqrt() + eps)": "eps stands "
-            "outside the root here, where it is much smaller than under it: add it to the mean of "
-            "the squares",
-            "x.float() -> x": "The squares overflow in 16 bits and the result is 0: compute in "
-            "float32",
-            "x.float() -> x.float() - x.float().mean(-1, keepdim=True)": "This subtracts the mean, "
-            "as LayerNorm does: RMSNorm only divides",
-            "* torch.rsqrt(mean_square + eps) -> / (mean_square + eps)": "This divides by the mean "
-            "of the squares: take its root",
-            ".to(x.dtype) -> ": "The numbers are right, but not their type: turn them back into "
-            "that of x before the weight multiplies them",
-        },
-    ),
+    mistakes={
+        "* torch.rsqrt(mean_square + eps) -> / (mean_square.sqrt() + eps)": "eps stands "
+        "outside the root here, where it is much smaller than under it: add it to the mean of "
+        "the squares",
+        "x.float() -> x": "The squares overflow in 16 bits and the result is 0: compute in float32",
+        "x.float() -> x.float() - x.float().mean(-1, keepdim=True)": "This subtracts the mean, "
+        "as LayerNorm does: RMSNorm only divides",
+        "* torch.rsqrt(mean_square + eps) -> / (mean_square + eps)": "This divides by the mean "
+        "of the squares: take its root",
+        ".to(x.dtype) -> ": "The numbers are right, but not their type: turn them back into "
+        "that of x before the weight multiplies them",
+    },
 )
 
 
@@ -85,16 +80,12 @@ swiglu_width = exercise(
         lambda f: f(24, 20),
         digits=0,
     ),
-    mistakes=edits(
-        right_swiglu_width,
-        {
-            "8 * d_model / 3 -> 4 * d_model": "Three matrices of this width hold half as many "
-            "weights again: 12 d_model² against 8",
-            "ceil -> floor": "This rounds down, and has fewer weights: round up to the next "
-            "multiple",
-            " / multiple) * multiple -> )": "The width must be a multiple of `multiple`",
-        },
-    ),
+    mistakes={
+        "8 * d_model / 3 -> 4 * d_model": "Three matrices of this width hold half as many "
+        "weights again: 12 d_model² against 8",
+        "ceil -> floor": "This rounds down, and has fewer weights: round up to the next multiple",
+        " / multiple) * multiple -> )": "The width must be a multiple of `multiple`",
+    },
 )
 
 
@@ -125,16 +116,13 @@ share_keys = exercise(
         lambda f: int("".join(f"{n:.0f}" for n in f(*share_keys.cases[0]).flatten())),
         digits=0,
     ),
-    mistakes=edits(
-        right_share_keys,
-        {
-            "repeat_interleave(n -> repeat(1, n\ndim=1 -> 1, 1": "The keys come as 0, 1, 0, 1: "
-            "repeat each one before the next, 0, 0, 1, 1",
-            "n_heads // k.shape[1] -> n_heads": "There are too many keys: each serves n_heads / "
-            "kv_heads queries",
-            "dim=1 -> dim=2": "This repeats the places: heads are on axis 1",
-            "k.rep -> k[:, :1].rep\nk.shape[1] -> 1": "All queries share key 0: only each group of "
-            "neighbours shares one",
-        },
-    ),
+    mistakes={
+        "repeat_interleave(n -> repeat(1, n\ndim=1 -> 1, 1": "The keys come as 0, 1, 0, 1: "
+        "repeat each one before the next, 0, 0, 1, 1",
+        "n_heads // k.shape[1] -> n_heads": "There are too many keys: each serves n_heads / "
+        "kv_heads queries",
+        "dim=1 -> dim=2": "This repeats the places: heads are on axis 1",
+        "k.rep -> k[:, :1].rep\nk.shape[1] -> 1": "All queries share key 0: only each group of "
+        "neighbours shares one",
+    },
 )

@@ -4,7 +4,6 @@ import torch
 
 from scratchformer_course.kit.checks import exercise, number
 from scratchformer_course.kit.checks.cases import drawn, normal
-from scratchformer_course.kit.checks.edits import edits
 
 # --- 20.1: a scale for each row ------------------------------------------------------------------
 
@@ -43,18 +42,15 @@ quantise = exercise(
         lambda f: f(*quantise.cases[0])[0][0, 0],
         digits=0,
     ),
-    mistakes=edits(
-        right_quantise,
-        {
-            "amax(dim=1, keepdim=True) -> max().expand(len(w), 1)": "All rows share the scale of "
-            "the largest weight: take the largest of each row",
-            "(2 ** (bits - 1) - 1) -> 2 ** (bits - 1)": "With one bit for the sign the largest "
-            "whole number is 2 ** (bits - 1) - 1",
-            ".round() -> ": "`.to(torch.int8)` cuts the fraction off: round first",
-            "w.abs() -> w": "The scale comes from the largest weight, but a negative one may be "
-            "larger in size: take `abs` first",
-        },
-    ),
+    mistakes={
+        "amax(dim=1, keepdim=True) -> max().expand(len(w), 1)": "All rows share the scale of "
+        "the largest weight: take the largest of each row",
+        "(2 ** (bits - 1) - 1) -> 2 ** (bits - 1)": "With one bit for the sign the largest "
+        "whole number is 2 ** (bits - 1) - 1",
+        ".round() -> ": "`.to(torch.int8)` cuts the fraction off: round first",
+        "w.abs() -> w": "The scale comes from the largest weight, but a negative one may be "
+        "larger in size: take `abs` first",
+    },
 )
 
 # --- 20.2: keep or replace -----------------------------------------------------------------------
@@ -101,18 +97,15 @@ accepted = exercise(
         "chance of token 1 now?",
         lambda f: f(*accepted.cases[0])[1][1],
     ),
-    mistakes=edits(
-        right_accepted,
-        {
-            "rest / rest.sum() -> p[i]": "After a rejection this draws from p, but likely tokens "
-            "were kept already and would come too often: take the positive part of p - q",
-            " / rest.sum() -> ": "The rest does not sum to 1: divide by its sum",
-            ".clamp(min=0) -> \nrest.sum() -> rest.abs().sum()": "The rest has negative numbers: "
-            "where q is larger than p, the rest is 0",
-            "p[-1] -> p[-2]": "All are kept, and the model has read them all: its last row gives "
-            "one more token, from p[k] as it is",
-        },
-    ),
+    mistakes={
+        "rest / rest.sum() -> p[i]": "After a rejection this draws from p, but likely tokens "
+        "were kept already and would come too often: take the positive part of p - q",
+        " / rest.sum() -> ": "The rest does not sum to 1: divide by its sum",
+        ".clamp(min=0) -> \nrest.sum() -> rest.abs().sum()": "The rest has negative numbers: "
+        "where q is larger than p, the rest is 0",
+        "p[-1] -> p[-2]": "All are kept, and the model has read them all: its last row gives "
+        "one more token, from p[k] as it is",
+    },
 )
 
 # --- 20.3: the prompt as a draft -----------------------------------------------------------------
@@ -155,18 +148,15 @@ look_up = exercise(
         lambda f: sum(f(*look_up.cases[0])),
         digits=0,
     ),
-    mistakes=edits(
-        right_look_up,
-        {
-            "range(len(ids) - 3, -1, -1) -> range(len(ids) - 2)": "The pair was there more than "
-            "once: take the latest place before the end",
-            "return ids[i + 2 : -> return ids[i :": "The last two are written already: return what "
-            "followed them, without them",
-            "-1, -1 -> -2, -1\nids[i : i + 2] == ids[-2:] -> ids[i + 1] == ids[-1]": "This looks "
-            "for the last token alone: the last two must be there, side by side",
-            "len(ids) - 3 -> len(ids) - 2": "The search finds the last two themselves, which "
-            "nothing follows: begin before them",
-            "i + 2 + most -> ": "The draft is too long: `most` ids at most",
-        },
-    ),
+    mistakes={
+        "range(len(ids) - 3, -1, -1) -> range(len(ids) - 2)": "The pair was there more than "
+        "once: take the latest place before the end",
+        "return ids[i + 2 : -> return ids[i :": "The last two are written already: return what "
+        "followed them, without them",
+        "-1, -1 -> -2, -1\nids[i : i + 2] == ids[-2:] -> ids[i + 1] == ids[-1]": "This looks "
+        "for the last token alone: the last two must be there, side by side",
+        "len(ids) - 3 -> len(ids) - 2": "The search finds the last two themselves, which "
+        "nothing follows: begin before them",
+        "i + 2 + most -> ": "The draft is too long: `most` ids at most",
+    },
 )

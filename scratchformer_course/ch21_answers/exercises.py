@@ -5,7 +5,6 @@ from torch.nn import functional as F
 
 from scratchformer_course.kit.checks import exercise, number
 from scratchformer_course.kit.checks.cases import drawn, integers, normal
-from scratchformer_course.kit.checks.edits import edits
 
 
 def right_answer_targets(ids, prompt):
@@ -36,18 +35,15 @@ answer_targets = exercise(
         lambda f: f(*answer_targets.cases[0]).clamp(min=0).sum(),
         digits=0,
     ),
-    mistakes=edits(
-        right_answer_targets,
-        {
-            "targets[:, : prompt - 1] = -100 -> pass": "The loss is computed on the question, too: "
-            "its targets must be -100",
-            "prompt - 1 -> prompt": "The first character of the answer is masked: the targets "
-            "begin at the second token, so the question has one target fewer than characters",
-            "ids[:, 1:] -> ids[:, :-1]\nprompt - 1 -> prompt": "Each place has itself as its "
-            "target: take the token after it",
-            "-100 -> 0": "0 is the id of a character: what `cross_entropy` leaves out is -100",
-        },
-    ),
+    mistakes={
+        "targets[:, : prompt - 1] = -100 -> pass": "The loss is computed on the question, too: "
+        "its targets must be -100",
+        "prompt - 1 -> prompt": "The first character of the answer is masked: the targets "
+        "begin at the second token, so the question has one target fewer than characters",
+        "ids[:, 1:] -> ids[:, :-1]\nprompt - 1 -> prompt": "Each place has itself as its "
+        "target: take the token after it",
+        "-100 -> 0": "0 is the id of a character: what `cross_entropy` leaves out is -100",
+    },
 )
 
 
@@ -83,17 +79,14 @@ dpo_loss = exercise(
         lambda f: f(*dpo_loss.cases[0]),
         digits=3,
     ),
-    mistakes=edits(
-        right_dpo_loss,
-        {
-            "beta * gain -> -beta * gain": "The loss falls when the rejected answer becomes "
-            "likelier: chosen and rejected have changed places",
-            "(chosen - chosen_start) - (rejected - rejected_start) -> chosen - rejected": "The "
-            "start is missing: a pair counts by how much it has changed",
-            "-F.logsigmoid(beta * gain) -> -beta * F.logsigmoid(gain)": "beta is outside the "
-            "sigmoid: it belongs to the difference inside",
-        },
-    ),
+    mistakes={
+        "beta * gain -> -beta * gain": "The loss falls when the rejected answer becomes "
+        "likelier: chosen and rejected have changed places",
+        "(chosen - chosen_start) - (rejected - rejected_start) -> chosen - rejected": "The "
+        "start is missing: a pair counts by how much it has changed",
+        "-F.logsigmoid(beta * gain) -> -beta * F.logsigmoid(gain)": "beta is outside the "
+        "sigmoid: it belongs to the difference inside",
+    },
 )
 
 
@@ -126,17 +119,14 @@ advantages = exercise(
         lambda f: f(*advantages.cases[0])[0],
         digits=3,
     ),
-    mistakes=edits(
-        right_advantages,
-        {
-            " - mean.repeat_interleave(group) -> ": "These are the rewards themselves: the group's "
-            "mean is missing",
-            "mean.repeat_interleave(group) -> r.mean()": "All groups share one mean: each question "
-            "has its own, over its own answers",
-            "r - beta -> r + beta": "The penalty has the wrong sign: an answer that has become "
-            "likelier than at the start gets less",
-            "r = r - beta -> penalty = beta\nreturn r - -> return r - penalty -": "The penalty "
-            "comes after the mean here, and has none subtracted: subtract it first",
-        },
-    ),
+    mistakes={
+        " - mean.repeat_interleave(group) -> ": "These are the rewards themselves: the group's "
+        "mean is missing",
+        "mean.repeat_interleave(group) -> r.mean()": "All groups share one mean: each question "
+        "has its own, over its own answers",
+        "r - beta -> r + beta": "The penalty has the wrong sign: an answer that has become "
+        "likelier than at the start gets less",
+        "r = r - beta -> penalty = beta\nreturn r - -> return r - penalty -": "The penalty "
+        "comes after the mean here, and has none subtracted: subtract it first",
+    },
 )

@@ -5,7 +5,7 @@ from torch.nn import functional as F
 
 from scratchformer_course.kit.checks import exercise, mistake, number
 from scratchformer_course.kit.checks.cases import drawn, integers, normal
-from scratchformer_course.kit.checks.edits import edits
+from scratchformer_course.kit.checks.mistakes import edits
 
 
 def right_probe(x, y, new, ridge):
@@ -38,19 +38,16 @@ probe = exercise(
         "x is 1, of class 0, and −1, of class 1, and ridge is 1. What is 3's score for class 0?",
         lambda f: f(*probe.cases[0])[0, 0],
     ),
-    mistakes=edits(
-        right_probe,
-        {
-            "value=1.0 -> value=0.0": "The bias is missing: put a 1 at the end of each vector, in "
-            "x and in new",
-            " + ridge * torch.eye(x.shape[1]) -> ": "The ridge is missing: without it, a few "
-            "vectors of many numbers fit any classes",
-            "new @ weights -> x @ weights": "These are the scores of x, from which the probe has "
-            "learned: score new",
-            "new @ weights -> (new @ weights).softmax(dim=1)": "A softmax has made chances of the "
-            "scores: return the scores themselves",
-        },
-    ),
+    mistakes={
+        "value=1.0 -> value=0.0": "The bias is missing: put a 1 at the end of each vector, in "
+        "x and in new",
+        " + ridge * torch.eye(x.shape[1]) -> ": "The ridge is missing: without it, a few "
+        "vectors of many numbers fit any classes",
+        "new @ weights -> x @ weights": "These are the scores of x, from which the probe has "
+        "learned: score new",
+        "new @ weights -> (new @ weights).softmax(dim=1)": "A softmax has made chances of the "
+        "scores: return the scores themselves",
+    },
 )
 
 
@@ -149,19 +146,16 @@ patch = exercise(
         lambda f: f(*patch.cases[0]).sum(),
         digits=0,
     ),
-    mistakes=edits(
-        right_patch,
-        {
-            "(x, source -> (source, x": "The source has received numbers of x: it is the other way "
-            "round",
-            "D * (head - 1), D * head -> D * head, D * (head + 1)": "This is the head after the "
-            "one that was asked for: heads are counted from 1",
-            "place, part -> place": "All heads of this place are the source's: one head alone must "
-            "change",
-            "D * (head - 1), D * head -> head - 1, None, n_heads": "A head's numbers are "
-            "neighbours, not every n-th number of the vector",
-        },
-    ),
+    mistakes={
+        "(x, source -> (source, x": "The source has received numbers of x: it is the other way "
+        "round",
+        "D * (head - 1), D * head -> D * head, D * (head + 1)": "This is the head after the "
+        "one that was asked for: heads are counted from 1",
+        "place, part -> place": "All heads of this place are the source's: one head alone must "
+        "change",
+        "D * (head - 1), D * head -> head - 1, None, n_heads": "A head's numbers are "
+        "neighbours, not every n-th number of the vector",
+    },
 )
 
 
@@ -193,16 +187,12 @@ attribution = exercise(
         "Parts are (3, 0) and (0, 4), gain (1, 1), towards (2, 1). What does the first part add?",
         lambda f: f(*attribution.cases[0])[0],
     ),
-    mistakes=edits(
-        right_attribution,
-        {
-            "parts.sum(dim=0).pow(2).mean() -> parts.pow(2).mean(dim=1, keepdim=True)": "Each part "
-            "is divided by its own size, but the norm sees only their sum",
-            " / rms -> ": "The norm is missing: divide by the root of the mean square of the sum",
-            " * gain -> ": "The gain is missing: the norm multiplies each number of the vector by "
-            "it",
-            ".mean() -> .sum()": "The root of the sum of squares is the length: the norm takes the "
-            "root of their mean",
-        },
-    ),
+    mistakes={
+        "parts.sum(dim=0).pow(2).mean() -> parts.pow(2).mean(dim=1, keepdim=True)": "Each part "
+        "is divided by its own size, but the norm sees only their sum",
+        " / rms -> ": "The norm is missing: divide by the root of the mean square of the sum",
+        " * gain -> ": "The gain is missing: the norm multiplies each number of the vector by it",
+        ".mean() -> .sum()": "The root of the sum of squares is the length: the norm takes the "
+        "root of their mean",
+    },
 )

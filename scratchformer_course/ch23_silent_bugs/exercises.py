@@ -9,7 +9,7 @@ from scratchformer_course.ch23_silent_bugs import invariants as inv
 from scratchformer_course.ch23_silent_bugs.patients import PATIENTS
 from scratchformer_course.ch23_silent_bugs.program import Program
 from scratchformer_course.kit.checks import exercise, expect, mistake, which
-from scratchformer_course.kit.checks.edits import edits
+from scratchformer_course.kit.checks.mistakes import edits
 
 
 def _model(program=None, change=None):

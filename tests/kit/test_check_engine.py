@@ -18,7 +18,7 @@ from torch.nn import functional as F  # noqa: F401  (edits name it)
 
 from scratchformer_course.kit.checks import engine, exercise, expect, mistake
 from scratchformer_course.kit.checks.cases import drawn
-from scratchformer_course.kit.checks.edits import edited, edits
+from scratchformer_course.kit.checks.mistakes import edited, edits
 from scratchformer_course.kit.checks.verdict import Verdict
 
 

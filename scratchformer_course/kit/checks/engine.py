@@ -8,10 +8,9 @@ It is written once; the check, its tests and the box on the site read it. See
         "running_mean(x: (T, C)) -> (T, C), row t the mean of rows 0 … t",
         cases=(X, X[:1]),
         right=[right_running_mean],
-        mistakes=edits(right_running_mean, {
-            "/ torch.arange(1, len(x) + 1).unsqueeze(1) -> ":
-                "These are sums: divide row t by t + 1",
-        }),
+        mistakes={
+            " / torch.arange(1, len(x) + 1).unsqueeze(1) -> ": "These are sums: divide row t",
+        },
     )
 
 `running_mean(function)` then calls the function on every case. If a value is wrong, it looks
@@ -22,45 +21,19 @@ carries no meaning.
 import contextlib
 import inspect
 import io
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from scratchformer_course.kit.checks.call import Call
 from scratchformer_course.kit.checks.classes import as_function, upside_down
 from scratchformer_course.kit.checks.compare import difference, error_in_words, fresh, matches
+from scratchformer_course.kit.checks.mistakes import Answer, Mistake, edits
 from scratchformer_course.kit.checks.sandbox import LIMIT, TooLate, alarm, seeded
 from scratchformer_course.kit.checks.slopes import check_later_calls
 from scratchformer_course.kit.checks.ticks import tick
 from scratchformer_course.kit.checks.verdict import Verdict, Wrong
 
-Answer = Callable[..., Any]  # a function or a class, as a learner would write it
 Cases = Iterable[Any] | Callable[[], Iterable[Any]]
-
-
-@dataclass(frozen=True)
-class Mistake:
-    """A usual wrong answer: what the learner did, what the check says, and the answer."""
-
-    description: str
-    diagnosis: str  # without the full stop
-    function: Answer
-    is_specific: bool = False  # where several mistakes do the same, this one is named
-    is_quoted: bool = False  # the engine or the judge finds the words; `diagnosis` holds some
-
-
-def mistake(description: str, diagnosis: str, answer: Answer, *, specific: bool = False) -> Mistake:
-    """A wrong answer that has a diagnosis of its own: what is wrong, and what to look at.
-
-    Where two mistakes give the same values on all cases, a check says both diagnoses, unless one of
-    them is `specific`.
-    """
-    return Mistake(description, diagnosis.rstrip("."), answer, specific)
-
-
-def refused(description: str, words: str, answer: Answer) -> Mistake:
-    """A wrong answer for which the judge or the engine finds the words; `words` quotes some."""
-    return Mistake(description, words.rstrip("."), answer, is_quoted=True)
 
 
 class Exercise:
@@ -85,7 +58,7 @@ class Exercise:
         task: str,
         *,
         right: Sequence[Answer],
-        mistakes: Sequence[Mistake],
+        mistakes: Mapping[str, str] | Sequence[Mistake],
         cases: Cases = (),
         more: Cases = (),
         judge: Callable[..., str] | None = None,
@@ -96,7 +69,9 @@ class Exercise:
         question: Any = None,
     ):
         self.number, self.task, self.name = number, task, task.partition("(")[0]
-        self.solutions, self.mistakes = list(right), list(mistakes)
+        self.solutions = list(right)
+        is_edits = isinstance(mistakes, Mapping)
+        self.mistakes = edits(right[0], mistakes) if is_edits else list(mistakes)
         self.listed, self.more, self.slopes = cases, more, slopes
         self.judge, self.explain, self.praise = judge, explain, praise
         self.hints, self.question = list(hints), question

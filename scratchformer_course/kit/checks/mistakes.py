@@ -1,21 +1,49 @@
-"""Mistakes written as edits of the worked answer: what changes in its source, and its diagnosis.
+"""The usual mistakes of an exercise: wrong answers, and what a check says of them.
 
-mistakes=edits(right_masked_softmax, {
+Most are edits of the worked answer, which `exercise(…, right=[right_masked_softmax], mistakes={…})`
+reads:
+
     "~mask -> mask": "The mask is the wrong way round: True means may look",
     "dim=1 -> dim=0": "Softmax runs down the columns: each row is one position",
-})
 """
+
+from __future__ import annotations
 
 import inspect
 import linecache
 import sys
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from scratchformer_course.kit.checks.engine import Mistake
-
+Answer = Callable[..., Any]  # a function or a class, as a learner would write it
 ARROW = " -> "
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A usual wrong answer: what the learner did, what the check says, and the answer."""
+
+    description: str
+    diagnosis: str  # without the full stop
+    function: Answer
+    is_specific: bool = False  # where several mistakes do the same, this one is named
+    is_quoted: bool = False  # the engine or the judge finds the words; `diagnosis` holds some
+
+
+def mistake(description: str, diagnosis: str, answer: Answer, *, specific: bool = False) -> Mistake:
+    """A wrong answer that has a diagnosis of its own: what is wrong, and what to look at.
+
+    Where two mistakes give the same values on all cases, a check says both diagnoses, unless one of
+    them is `specific`.
+    """
+    return Mistake(description, diagnosis.rstrip("."), answer, specific)
+
+
+def refused(description: str, words: str, answer: Answer) -> Mistake:
+    """A wrong answer for which the judge or the engine finds the words; `words` quotes some."""
+    return Mistake(description, words.rstrip("."), answer, is_quoted=True)
 
 
 def edits(right: Any, diagnoses: Mapping[str, str], *, quoted: bool = False) -> list[Mistake]:
