@@ -3,8 +3,8 @@
 import torch
 
 from scratchformer_course.kit.checks.cases import drawn, normal
-from scratchformer_course.kit.checks.engine import exercise, mistake
-from scratchformer_course.kit.checks.mistakes import edits
+from scratchformer_course.kit.checks.engine import exercise
+from scratchformer_course.kit.checks.mistakes import edits, mistake
 from scratchformer_course.kit.checks.question import number
 
 A = torch.tensor([[1.0, -1.5, 0.0], [0.25, 1.0, 3.0]])

@@ -8,8 +8,8 @@ import regex
 from scratchformer.tokenizers.patterns import GPT2_PATTERN as PATTERN
 from scratchformer_course.kit.checks.cases import drawn
 from scratchformer_course.kit.checks.compare import brief, difference, kind
-from scratchformer_course.kit.checks.engine import Call, exercise, mistake
-from scratchformer_course.kit.checks.mistakes import edits
+from scratchformer_course.kit.checks.engine import Call, exercise
+from scratchformer_course.kit.checks.mistakes import edits, mistake
 from scratchformer_course.kit.checks.question import number
 from scratchformer_course.kit.checks.verdict import expect
 

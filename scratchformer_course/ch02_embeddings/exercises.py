@@ -4,8 +4,8 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from scratchformer_course.kit.checks.cases import drawn, normal
-from scratchformer_course.kit.checks.engine import exercise, refused
-from scratchformer_course.kit.checks.mistakes import edits
+from scratchformer_course.kit.checks.engine import exercise
+from scratchformer_course.kit.checks.mistakes import edits, refused
 from scratchformer_course.kit.checks.question import number
 from scratchformer_course.kit.checks.verdict import expect
 

@@ -5,8 +5,8 @@ import math
 import torch
 
 from scratchformer_course.kit.checks.cases import drawn, normal
-from scratchformer_course.kit.checks.engine import exercise, mistake, refused
-from scratchformer_course.kit.checks.mistakes import edits
+from scratchformer_course.kit.checks.engine import exercise
+from scratchformer_course.kit.checks.mistakes import edits, mistake, refused
 from scratchformer_course.kit.checks.question import number, which
 from scratchformer_course.kit.checks.verdict import expect
 

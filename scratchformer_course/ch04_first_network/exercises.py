@@ -6,8 +6,8 @@ import torch
 from torch import nn
 
 from scratchformer_course.kit.checks.cases import drawn, integers, normal
-from scratchformer_course.kit.checks.engine import exercise, mistake
-from scratchformer_course.kit.checks.mistakes import edits
+from scratchformer_course.kit.checks.engine import exercise
+from scratchformer_course.kit.checks.mistakes import edits, mistake
 from scratchformer_course.kit.checks.question import number
 
 LOGITS = torch.tensor([[2.0, 1.0, -1.0], [0.5, -0.5, 0.0], [1.0, 3.0, 2.0], [-2.0, 0.0, 1.0]])

@@ -8,8 +8,8 @@ from torch import nn
 from scratchformer.attention import causal_mask, scaled_dot_product_attention
 from scratchformer.positions import sinusoidal
 from scratchformer_course.kit.checks.cases import drawn, normal
-from scratchformer_course.kit.checks.mistakes import edited, edits
 from scratchformer_course.kit.checks.engine import exercise
+from scratchformer_course.kit.checks.mistakes import edited, edits
 from scratchformer_course.kit.checks.question import number
 from scratchformer_course.kit.checks.verdict import expect
 

@@ -70,8 +70,9 @@ class Exercise:
     ):
         self.number, self.task, self.name = number, task, task.partition("(")[0]
         self.solutions = list(right)
-        is_edits = isinstance(mistakes, Mapping)
-        self.mistakes = edits(right[0], mistakes) if is_edits else list(mistakes)
+        if isinstance(mistakes, Mapping):
+            mistakes = edits(right[0], mistakes)
+        self.mistakes: list[Mistake] = list(mistakes)
         self.listed, self.more, self.slopes = cases, more, slopes
         self.judge, self.explain, self.praise = judge, explain, praise
         self.hints, self.question = list(hints), question

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scratchformer_course.kit.checks.engine import Answer, Exercise, Mistake
+from scratchformer_course.kit.checks.engine import Exercise
+from scratchformer_course.kit.checks.mistakes import Answer, Mistake
 from scratchformer_course.kit.checks.sandbox import seeded
 
 
