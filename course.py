@@ -224,13 +224,6 @@ def pdf() -> None:
 
 
 @command
-def slides(*chapters: str) -> None:
-    """a deck of slides a chapter, or of those in CHAPTERS (05-10): build/slides/"""
-    book()
-    tool("tools.slides", *chapters)
-
-
-@command
 def downloads() -> None:
     """what is published: the site, its exercises with Python, and the bundle and the PDF in it"""
     tool("tools.node_packages")
