@@ -66,7 +66,7 @@ PARTS = {
         [*PYTHON, "ruff", "format", "--check", "."],
         [*PYTHON, "codespell_lib"],
         [*PYTHON, "mypy"],
-        [*PYTHON, "tools.lint_javascript"],
+        [*PYTHON, "tools.javascript"],
     ],
     "book": [BOOK],
     "unit": [any_order("tests", "--ignore=tests/site", "--ignore=tests/lone")],
@@ -74,20 +74,15 @@ PARTS = {
     "notebooks": [notebooks("notebooks")],
     "lone": [pytest("tests/lone")],
 }
+# of a part's output, what its summary repeats; RERUN is what failed at first
+NOTED = re.compile(
+    r"^(?:(?:FAILED|ERROR|RERUN|SKIPPED) .*|notebooks: .*|javascript: not .*)$", re.M
+)
 FIRST = ["lint", "book"]  # the pages are tested when they are built
 LANES = [["notebooks", "lone"], ["site", "unit"]]
 
-# What `quick` runs besides lint and the library's tests: (a changed path, what tests it).
-TOUCHED = [
-    (r"notebooks/(\d\d)_.*", "chapter"),
-    (r"scratchformer_course/ch(\d\d)_.*", "chapter"),
-    (r"scratchformer_course/kit/.*|tests/kit/.*", "tests/kit"),
-    (r"scratchformer_course/teaching/.*|tests/teaching/.*|AGENTS\.md|paper\..*", "tests/teaching"),
-    (r"scratchformer_course/(page_model|tab_trainer)/.*", r"tests/\1"),
-    (r"tests/(page_model|tab_trainer|lab|tools|shapes)/.*", r"tests/\1"),
-    (r"(lab|tools)/.*", r"tests/\1"),
-    (r"(tests/chapters/test_\w+\.py)", r"\1"),
-]
+# the tests' folders that are named as what they test, for `quick`
+ROOMS = "kit|lab|page_model|shapes|tab_trainer|teaching|tools"
 
 
 class Run:
@@ -96,10 +91,8 @@ class Run:
     def __init__(self, limit: float = PART_SECONDS) -> None:
         self.limit = limit
         self.failed: list[str] = []
-        self.failures: list[str] = []
-        self.reruns: list[str] = []
-        self.skips: list[str] = []
-        self.summary: dict[str, str] = {}
+        self.summary: list[str] = []
+        self.notes: list[str] = []  # what failed, was run again, or was not run
         self.core_minutes = 0.0
         self.printing = threading.Lock()
 
@@ -113,15 +106,12 @@ class Run:
         minutes, seconds = divmod(round(time.monotonic() - start), 60)
         self.failed += [name] if failed else []
         self.core_minutes += core
-        failures = re.findall(r"^(?:FAILED|ERROR) (\S+::.*)$", output, re.M)  # some of them twice
-        self.failures += {line.split(" - ")[0]: line for line in failures}.values()
-        self.reruns += re.findall(r"^RERUN (\S+::.*)$", output, re.M)
-        self.skips += [f"{name}: {line}" for line in re.findall(r"^SKIPPED (.*)$", output, re.M)]
-        self.skips += re.findall(r"^(notebooks: .*|javascript: not .*)$", output, re.M)
+        notes = {line.split(" - ")[0]: line for line in NOTED.findall(output)}  # some come twice
+        self.notes += [f"{name}: {line}" for line in notes.values()]
         counts = re.findall(r"^(?:=+ )?(\d+ (?:passed|failed|error).*?)(?: in .*)?$", output, re.M)
         verdict = "FAILED" if failed else "passed"
         took = f"{minutes:2}:{seconds:02} min, {core:4.1f} core-minutes"
-        self.summary[name] = f"  {name:<10} {verdict}  {took}  {counts[-1] if counts else ''}"
+        self.summary.append(f"  {name:<10} {verdict}  {took}  {counts[-1] if counts else ''}")
 
     def _command(
         self, name: str, command: list[str], prefix: str, env: dict[str, str]
@@ -139,8 +129,8 @@ class Run:
             if ended.wait(self.limit):
                 return
             names = running.read_text(encoding="utf-8") if running.exists() else " ".join(command)
-            over = f"{name}: ended after {self.limit / 60:.0f} minutes, in which it had not ended "
-            self.failures.append(over + ", ".join(names.splitlines()))
+            over = f"{name}: FAILED, since {self.limit / 60:.0f} minutes are over. Running were: "
+            self.notes.append(over + ", ".join(names.splitlines()))
             if os.name != "nt":
                 os.kill(process, signal.SIGINT)
             if os.name == "nt" or not ended.wait(GRACE_SECONDS):
@@ -178,14 +168,7 @@ class Run:
     def end(self) -> int:
         """Print the summary; the exit status."""
         total = f"  in all {self.core_minutes:.1f} core-minutes"
-        print("\n== summary ==", *self.summary.values(), total, sep="\n")
-        for title, lines in (
-            ("Failed:", self.failures),
-            ("Run twice, as the first time failed:", self.reruns),
-            ("Not run in full, and why:", self.skips),
-        ):
-            if lines:
-                print(title, *(f"  {line}" for line in lines), sep="\n")
+        print("\n== summary ==", *self.summary, total, *self.notes, sep="\n")
         return 1 if self.failed else 0
 
 
@@ -232,17 +215,13 @@ def changed(since: str) -> list[str]:
     return sorted(paths)
 
 
-def touched(paths: Iterable[str]) -> tuple[list[str], list[str]]:
+def touched(paths: list[str]) -> tuple[list[str], list[str]]:
     """The chapters ("08") and the tests that the changed paths are about."""
-    chapters, tests = set(), set()
-    for path in paths:
-        for pattern, target in TOUCHED:
-            if match := re.fullmatch(pattern, path):
-                if target == "chapter":
-                    chapters.add(match[1])
-                else:
-                    tests.add(match.expand(target))
-    return sorted(chapters), sorted(tests)
+    text = "\n".join(paths)
+    chapters = re.findall(r"^(?:notebooks/|scratchformer_course/ch)(\d\d)_", text, re.M)
+    rooms = re.findall(rf"^(?:scratchformer_course/|tests/|)({ROOMS})/", text, re.M)
+    files = re.findall(r"^tests/chapters/test_\w+\.py$", text, re.M)
+    return sorted({*chapters}), sorted({*files, *(f"tests/{room}" for room in rooms)})
 
 
 def quick_parts(since: str) -> Iterator[tuple[str, list[list[str]], dict[str, str]]]:
@@ -250,7 +229,11 @@ def quick_parts(since: str) -> Iterator[tuple[str, list[list[str]], dict[str, st
     chapters, tests = touched(changed(since))
     yield "lint", PARTS["lint"], {}
     quick = ["--dist=worksteal", "-m", "not slow"]
-    paths = ["tests/library", "tests/test_house.py", *(t for t in tests if (ROOT / t).exists())]
+    paths = [
+        "tests/library",
+        "tests/test_house.py",
+        *(path for path in tests if (ROOT / path).exists()),
+    ]
     yield "library", [pytest(*quick, *paths)], {}
     if chapters:
         names = " or ".join(f"{n}_ or ch{n}" for n in chapters)
