@@ -11,8 +11,6 @@ between pages become links inside the file, and its outline has the parts and th
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -51,23 +49,6 @@ def parts_of_course() -> list[tuple[str, list[str]]]:
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
     parts = [(x["caption"], [page["file"] for page in x["chapters"]]) for x in toc["parts"]]
     return [("", [toc["root"]]), *parts]
-
-
-@contextmanager
-def started() -> Iterator[Any]:
-    """A headless Chromium. FileNotFoundError, which says how to have one, if there is none."""
-    with sync_playwright() as playwright:
-        program = next(
-            filter(None, map(shutil.which, BROWSERS)), playwright.chromium.executable_path
-        )
-        if not Path(program).is_file():
-            raise FileNotFoundError(
-                "Chromium is missing: install it or Chrome, or let playwright fetch one: "
-                "`.venv/bin/playwright install chromium`"
-            )
-        chromium = playwright.chromium.launch(executable_path=program, args=FLAGS)
-        yield chromium
-        chromium.close()
 
 
 def print_page(context: Any, address: str, path: Path) -> str:
@@ -138,11 +119,18 @@ def main() -> None:
     target = Path(sys.argv[1]) if sys.argv[1:] else FILE
     if not (SITE / "index.html").is_file():
         sys.exit(f"make pdf: {SITE / 'index.html'} is missing: run `make book` first")
-    try:
-        with started() as chromium:
-            make_pdf(chromium, target, parts_of_course())
-    except FileNotFoundError as error:
-        sys.exit(f"make pdf: {error}")
+    with sync_playwright() as playwright:
+        program = next(
+            filter(None, map(shutil.which, BROWSERS)), playwright.chromium.executable_path
+        )
+        if not Path(program).is_file():
+            sys.exit(
+                "make pdf: Chromium is missing: install it or Chrome, or let playwright fetch one: "
+                "`.venv/bin/playwright install chromium`"
+            )
+        chromium = playwright.chromium.launch(executable_path=program, args=FLAGS)
+        make_pdf(chromium, target, parts_of_course())
+        chromium.close()
     print(f"{target}: {target.stat().st_size / 1e6:.1f} MB")
 
 
