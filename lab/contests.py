@@ -11,6 +11,7 @@ import statistics
 from lab import law, runs
 from scratchformer.models import GPT
 from scratchformer.shipped import shipped_record
+from scratchformer_course.ch10_bigram_to_gpt.exercises import RightGPT
 from scratchformer_course.ch11_training.stored_steps import training_record
 from scratchformer_course.measurements import FOLDER, load_measurements
 from scratchformer_course.page_model.speedrun import SpeedrunConfig, SpeedrunGPT
@@ -30,6 +31,8 @@ def row(page: str, name: str, parameters: int, steps: int, batch: int, losses: l
 def on_shakespeare() -> list[dict]:
     """The networks that learn from nine tenths of Tiny Shakespeare, in the order of the book."""
     first, apart = load_measurements("first_network"), load_measurements("taken_apart")
+    climb = load_measurements("climb")
+    of_climb = climb["settings"]["GPT"]
     batch, (small, *_, large) = first["settings"]["larger"]["batch"], first["larger"]["runs"]
     film, shipped = training_record(), shipped_record("tiny-shakespeare")
     demo, ours = apart["settings"]["nanoGPT"], apart["settings"]["speedrun"]
@@ -50,7 +53,9 @@ def on_shakespeare() -> list[dict]:
             small["losses"]),
         row("04_first_network", "wider and longer", large["parameters"], large["steps"], batch,
             large["losses"]),
-        short_run("10_bigram_to_gpt", "GPT, 300 steps", "chapter 10"),
+        trained("10_bigram_to_gpt", "GPT, 300 steps", runs.size(RightGPT(**of_climb["model"])),
+                of_climb["training"], of_climb["training"]["context_length"],
+                next(rung["losses"] for rung in climb["rungs"] if rung["name"] == "your GPT")),
         trained("11_training", "GPT, 5,000 steps", film["parameters"], of_film,
                 of_film["context_length"], [film["validation"]["5000"]]),
         trained("12_generation", "shipped GPT", shipped["parameters"], of_shipped,
@@ -63,14 +68,6 @@ def on_shakespeare() -> list[dict]:
         trained("train_in_this_tab", "in a browser's tab", runs.size(in_tab), TRAINING,
                 CONFIG["context_length"], tab),
     ]  # fmt: skip
-
-
-def short_run(page: str, name: str, chapter: str) -> dict:
-    """A run of seconds that a chapter makes on its page."""
-    measured = load_measurements("short_runs")
-    run, of = measured[chapter], measured["settings"][chapter]["training"]
-    batch = of["batch_size"] * of["context_length"]
-    return row(page, name, run["parameters"], run["steps"], batch, [round(run["loss"], 4)])
 
 
 def large_run(corpus: str) -> dict:
@@ -94,9 +91,12 @@ def contests() -> list[dict]:
     plays = load_measurements("forecast")["corpora"]["playhouse"]["counts"]
     table = {"text": "Playhouse", "table": f"{plays['order']}-grams", "counted": plays["loss"]}
     rows.append(large_run("playhouse") | table)
-    tokens = load_measurements("short_runs")["chapter 18"]["counted"]
-    table |= {"table": "5 tokens", "counted": round(tokens["5"], 4)}
-    rows.append(short_run("18_gpt2", "GPT on tokens", "chapter 18") | table)
+    short = load_measurements("short_runs")
+    run, of = short["chapter 18"], short["settings"]["training"]
+    table |= {"table": "5 tokens", "counted": round(run["counted"]["5"], 4)}
+    batch, losses = of["batch_size"] * of["context_length"], [round(run["loss"], 4)]
+    network = row("18_gpt2", "GPT on tokens", run["parameters"], run["steps"], batch, losses)
+    rows.append(network | table)
     return [row | judged(row["counted"] - statistics.mean(row["losses"])) for row in rows]
 
 
