@@ -48,7 +48,7 @@ def measure_all(options: argparse.Namespace) -> dict:
         for row in topics[name]["rows"]:
             print(f"{name}: {row['what']}, against {row['reference']}: {row['ratio']}", flush=True)
     versions = {name: importlib.metadata.version(name) for name in PACKAGES}
-    return {"machine": runs.machine(), "packages": versions, "topics": topics}
+    return {"packages": versions, "topics": topics}
 
 
 def main(arguments: list[str] | None = None) -> dict:
