@@ -4,69 +4,63 @@ from functools import cache
 
 import torch
 
+from scratchformer.attention import causal_mask
 from scratchformer.diagnosis import diagnose
+from scratchformer.models import GPT
 from scratchformer_course.ch23_silent_bugs import invariants as inv
-from scratchformer_course.ch23_silent_bugs.model import Parts, SmallGPT
-from scratchformer_course.ch23_silent_bugs.patients import PATIENTS
-from scratchformer_course.ch23_silent_bugs.program import Program
+from scratchformer_course.ch23_silent_bugs.edited_library import edited_program, merging
+from scratchformer_course.ch23_silent_bugs.faults import FAULTS, HEALTHY
+from scratchformer_course.ch23_silent_bugs.program import Model, Program
 from scratchformer_course.kit.checks.engine import exercise, mistake, refused
 from scratchformer_course.kit.checks.question import which
 from scratchformer_course.kit.checks.verdict import expect
 
 
-class Unnamed(SmallGPT):
-    """A small GPT that a message calls by its argument's name."""
-
-    def __repr__(self) -> str:
-        return "<a model>"
-
-
-def _model(program: Program) -> SmallGPT:
+def _model(program: Program, forward=None) -> Model:
+    """A tiny model that a message calls by its argument's name; `forward` changes its logits."""
     model = inv.small(program)
-    model.__class__ = Unnamed
+    kind, methods = type(model), {"__repr__": lambda model: "<a model>"}
+    if forward is not None:
+        methods["forward"] = lambda model, ids, *args: forward(kind.forward(model, ids, *args), ids)
+    model.__class__ = type(kind.__name__, (kind,), methods)
     return model
+
+
+def _edited(function, before, after):
+    """A healthy program with one edit."""
+    return edited_program(function, {before: after}, HEALTHY["plain"])
 
 
 # --- 23.1: the future ----------------------------------------------------------------------------
 
 
-class Rounded(Unnamed):
+def _rounded(logits, ids):
     """As on a machine whose rounding depends on the shapes: never twice the same last digit."""
-
-    def forward(self, ids, cache=None, mask=None):
-        logits = super().forward(ids, cache, mask)
-        return logits + 1e-6 * torch.randn_like(logits)
+    return logits + 1e-6 * torch.randn_like(logits)
 
 
 def _leaking(by, row=-1, places=slice(None), ahead=1, times=1.0, logit=0):
-    """A class in which a later token moves one logit of a text, by little, in some places."""
+    """Logits of which a later token moves one of a text, by little, in some places."""
 
-    class Leaking(Unnamed):
-        def forward(self, ids, cache=None, mask=None):
-            logits = times * super().forward(ids, cache, mask)
-            later = torch.zeros(ids.shape[1])
-            later[:-ahead] = 1.0 + ids[row, ahead:] % 2
-            logits[row, places, logit] += by * later[places]
-            return logits
+    def forward(logits, ids):
+        logits = times * logits
+        later = torch.zeros(ids.shape[1])
+        later[:-ahead] = 1.0 + ids[row, ahead:] % 2
+        logits[row, places, logit] += by * later[places]
+        return logits
 
-    return Leaking
-
-
-def one_key_in_sight(query, key):
-    """Causal, but for one position that all others see."""
-    return (key <= query) | (key == 3)
+    return forward
 
 
 @cache
 def _some_see_the_future():
     torch.manual_seed(0)
-    rounded = _model(Program())
-    rounded.__class__ = Rounded
+    rounded = _model(Program(), _rounded)
     names = ("mask_one_off", "mask_after_softmax", "heads_mixed", "norm_over_time")
-    faulty = [_model(PATIENTS[name].program) for name in names]
-    far = _model(Program().with_part("causal", one_key_in_sight))
-    weak = _model(Program())
-    weak.__class__ = _leaking(-0.01)
+    faulty = [_model(FAULTS[name].program) for name in names]
+    # causal, but for one position that all others see
+    far = _model(_edited(causal_mask, ".tril()", ".tril() | (torch.arange(T) == 3)"))
+    weak = _model(Program(), _leaking(-0.01))
     ids = inv.some(2, 12)
     return tuple((model, ids) for model in (_model(Program()), rounded, *faulty, far, weak))
 
@@ -82,10 +76,7 @@ def _some_hide_it():
         _leaking(0.05, places=slice(1, 2), ahead=10),
         _leaking(0.5, row=0, times=50.0),
     )
-    models = [_model(Program()) for _ in leaks]
-    for model, leak in zip(models, leaks, strict=True):
-        model.__class__ = leak
-    return [(model, inv.some(2, 12)) for model in models]
+    return [(_model(Program(), leak), inv.some(2, 12)) for leak in leaks]
 
 
 def by_beginnings(model, ids):
@@ -173,20 +164,21 @@ future_changes_nothing = exercise(
 # --- 23.2: a cache -------------------------------------------------------------------------------
 
 
+COUNTED = "torch.arange(old, S, device=ids.device)"  # the positions of new tokens
+
+
 @cache
 def _some_forget():
-    late = _model(Program().with_part("positions", lambda start, T: torch.arange(T) + (start > 4)))
-    models = (_model(Program()), _model(PATIENTS["positions_forgotten"].program), late)
-    modern = PATIENTS["window_one_off"].healthy
+    late = _model(_edited(GPT.forward, COUNTED, "torch.arange(S - old) + (old > 4)"))
+    models = (_model(Program()), _model(FAULTS["positions_forgotten"].program), late)
+    modern = FAULTS["window_one_off"].healthy
     return tuple((model, inv.some(2, 7)) for model in (*models, _model(modern)))
 
 
 @cache
 def _some_forget_the_first():
     """A model whose first token alone is at another place with a cache."""
-    first = Program().with_part(
-        "positions", lambda start, T: torch.arange(T) + int(start == 0 and T == 1)
-    )
+    first = _edited(GPT.forward, COUNTED, "torch.arange(S - old) + (old == 0 and S == 1)")
     return [(_model(first), inv.some(n, 5)) for n in (1, 3)]
 
 
@@ -289,23 +281,12 @@ def _heads():
     return torch.arange(2 * 4 * 5 * 3.0).view(2, 4, 5, 3)
 
 
-def _merging(merge):
-    """A class of GPTs, each of which merges its heads in this way."""
-
-    class Merging(SmallGPT):
-        def __init__(self, sizes):
-            super().__init__(sizes, Parts(merge_heads=merge))
-
-    return Merging
-
-
 def judge_hidden(call):
     got = call(_heads()).like(torch.zeros(2, 5, 12))
     expect(got.shape == (2, 5, 12), f"`{call}` returned {tuple(got.shape)}, expected (2, 5, 12).")
     expect(bool(got.isfinite().all()), "It returns nan or infinity, which any test would find.")
-    program, ids = Program(), inv.some(3, 12)
-    healthy = inv.small(program)
-    broken = _merging(call.function)(healthy.config).eval()
+    ids = inv.some(3, 12)
+    healthy, broken = inv.small(Program()), inv.small(merging(call.function))
     broken.load_state_dict(healthy.state_dict())
     with torch.no_grad():
         off = float((broken(ids) - healthy(ids)).abs().max())

@@ -1,9 +1,9 @@
 """Mistakes written as edits of the worked answer: what changes in its source, and what is wrong then.
 
-    mistakes=edits(right_masked_softmax, {
-        "~mask -> mask": "The mask is the wrong way round: True means may look",
-        "dim=1 -> dim=0": "Softmax runs down the columns: each row is one position",
-    })
+mistakes=edits(right_masked_softmax, {
+    "~mask -> mask": "The mask is the wrong way round: True means may look",
+    "dim=1 -> dim=0": "Softmax runs down the columns: each row is one position",
+})
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ def edited(right: Any, change: str) -> Any:
     for line in change.split("\n"):
         before, arrow, after = line.partition(ARROW)
         if not arrow or before not in source:
-            raise ValueError(f"{line!r}: expected `before{ARROW}after`, with a part of {name}'s source")
+            raise ValueError(
+                f"{line!r}: expected `before{ARROW}after`, with a part of {name}'s source"
+            )
         source = source.replace(before, after)
     file = f"<{name}: {change}>"  # registered, so that `inspect.getsource` finds it
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
