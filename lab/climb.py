@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from lab import runs, short_runs
+from lab import runs
 from scratchformer.attention import MultiHeadAttention, causal_mask
 from scratchformer.blocks import FeedForward
 from scratchformer.models import GPT
@@ -31,7 +31,12 @@ C, CONTEXT, SEEDS = 32, 8, (0, 1, 2)
 STEPS, RATE, RATES = 300, 0.01, (0.003, 0.01)
 SHORT: dict[str, Any] = {"batch_size": 32, "context_length": CONTEXT, "weight_decay": 0.0}
 PROMPT, WRITTEN, TEMPERATURE, SEED = "\nROMEO:\n", 180, 0.8, 1
-GPT_RUN = short_runs.SETTINGS["chapter 10"]
+GPT_RUN: dict[str, Any] = {  # the page's
+    "model": {"vocab_size": runs.CHARACTERS, "context_length": 64}
+    | {"d_model": 128, "n_heads": 4, "n_layers": 2},
+    "training": {"steps": 300, "warmup": 20, "lr": 0.01, "muon_lr": 0.03}
+    | {"batch_size": 16, "context_length": 64},
+}
 SETTINGS: dict[str, Any] = {
     "prompt": PROMPT,
     "temperature": TEMPERATURE,
@@ -40,7 +45,7 @@ SETTINGS: dict[str, Any] = {
     "steps": STEPS,
     "rate": RATE,
     "rates": RATES,
-    "GPT": {part: GPT_RUN[part] for part in ("model", "training")},
+    "GPT": GPT_RUN,
     "vocab_size": runs.CHARACTERS,
     "d_model": C,
     **SHORT,

@@ -97,5 +97,4 @@ def contests():
 
 def _label(one: dict) -> str:
     """A contest in a few words: its chapter, if it has one, and the network."""
-    name = "two minutes, mixed counts" if "mixed" in one["table"] else one["name"]
-    return f"{one['page'][:2]} {name}" if one["page"][:2].isdigit() else name
+    return f"{one['page'][:2]} {one['name']}" if one["page"][:2].isdigit() else one["name"]

@@ -1,12 +1,9 @@
 """How far the gradients of trainer.js are from PyTorch's: a small model, every weight, on demand.
 
 The model has two blocks and two heads, and all its weights are drawn at random, so that no gradient
-is zero. `lab/tab.py` stores the differences, and the tests hold them below 1e-4.
+is zero.
 """
 
-import json
-import shutil
-import subprocess
 from collections.abc import Callable
 from typing import Any
 
@@ -14,14 +11,9 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from scratchformer_course.kit.figure.live_figure import LOADER, PACKAGE
 from scratchformer_course.page_model.speedrun import SpeedrunConfig, SpeedrunGPT
 from scratchformer_course.tab_trainer.race import FIXED
 
-SCRIPTS = [
-    str(PACKAGE / name)
-    for name in (LOADER, "page_model/model.js", "tab_trainer/matrix.js", "tab_trainer/trainer.js")
-]
 SMALL: dict[str, Any] = {
     "vocab_size": 13,
     "context_length": 9,
@@ -44,11 +36,6 @@ COMPUTE = """({ config, weights: given, x, y, kind }) => {
   const gradients = Object.entries(weights).map(([name, W]) => [name, Array.from(W.grad)]);
   return { loss, kind: tape.kind, gradients: Object.fromEntries(gradients) };
 }"""
-IN_NODE = """
-for (const path of process.argv.slice(1)) require(path);
-const asked = JSON.parse(require("fs").readFileSync(0, "utf8"));
-process.stdout.write(JSON.stringify((COMPUTE)(asked)));
-""".replace("COMPUTE", COMPUTE)
 
 
 def make_model(std: float = 0.3, seed: int = 0, **ideas: Any) -> SpeedrunGPT:
@@ -72,19 +59,6 @@ def for_the_trainer(model: SpeedrunGPT) -> dict[str, Any]:
     """Configuration and weights for the trainer."""
     config = {name: getattr(model.config, name) for name in (*SMALL, *IDEAS)}
     return {"config": config, "weights": {n: p.tolist() for n, p in model.named_parameters()}}
-
-
-def in_node(asked: dict[str, Any], *flags: str, program: str = IN_NODE) -> dict[str, Any]:
-    """What a program gives in Node.js. Raises CalledProcessError if it fails."""
-    done = subprocess.run(
-        [shutil.which("node") or "node", *flags, "-e", program, *SCRIPTS],
-        input=json.dumps(asked),
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=600,
-    )
-    return json.loads(done.stdout)
 
 
 def compare(compute: Callable[[dict[str, Any]], dict[str, Any]], **ideas: Any) -> dict[str, Any]:
