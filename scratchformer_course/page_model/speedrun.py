@@ -101,7 +101,7 @@ class Attention(nn.Module):
         q, k, v = self.c_attn(x).split(self.widths, dim=-1)
         if extra_values is not None:
             v = v + extra_values
-        q, k, v = (t.unflatten(-1, (-1, c.D)).transpose(1, 2) for t in (q, k, v))  # (B, H, T, D)
+        q, k, v = (t.unflatten(-1, (-1, c.D)).transpose(1, 2) for t in (q, k, v))
         if c.qk_norm_weights:
             q, k = self.q_norm(q), self.k_norm(k)
         elif c.qk_norm:

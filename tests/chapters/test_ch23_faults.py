@@ -1,4 +1,4 @@
-"""The thirty faults: each learns, breaks its invariant, and is named by `diagnose`; health is green."""
+"""The thirty faults: each learns, breaks its invariant, and is named; healthy programs are green."""
 
 from dataclasses import replace
 
@@ -124,7 +124,7 @@ def test_a_fault_is_a_change_of_a_few_lines(fault):
 
 
 def test_an_edit_of_what_is_not_there_is_refused():
-    with pytest.raises(ValueError, match="'rows.T' is not in the source of next_tokens"):
+    with pytest.raises(ValueError, match=r"'rows\.T' is not in the source of next_tokens"):
         edited_program(p.next_tokens, {"rows.T": "rows"}, Setting())
 
 

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from lab import factors, runs, taken_apart, variants
+from lab import factors, runs, taken_apart
 
 V = 65
 IDS = torch.randint(V, (700,), generator=torch.Generator().manual_seed(0))
@@ -23,10 +23,10 @@ def test_a_rung_is_one_change_and_the_last_is_the_configuration():
     model, training = taken_apart.configuration()
     with torch.device("meta"):
         for changes, _ in taken_apart.WITHOUT.values():
-            variants.build(V, model | changes)  # raises for what cannot be built
+            taken_apart.build(V, model | changes)  # raises for what cannot be built
         for sizes, _ in (taken_apart.rungs() | taken_apart.elsewhere()).values():
-            variants.build(V, sizes)
-    full, own = (variants.build(V, settings).config for settings in (of_model, model))
+            taken_apart.build(V, sizes)
+    full, own = (taken_apart.build(V, settings).config for settings in (of_model, model))
     assert full == own
     left_out = {"steps", "seed", "device", "evaluate_every"}
     wanted = {"warmup": 0, "context_length": model["context_length"]} | training

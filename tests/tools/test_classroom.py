@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SHELL = ROOT / "tests" / "lone" / "shell.py"
 LEAST = 24  # letters and signs of a line that nobody writes by chance
 # whole models, which the course shows or runs; so does the library
-MODELS = ("ch19_since_gpt2/model.py", "ch23_silent_bugs/model", "page_model/speedrun.py")
+MODELS = ("page_model/speedrun.py", "page_model/speedrun_config.py")
 
 
 @pytest.fixture(scope="module")
