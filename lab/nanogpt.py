@@ -12,6 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from scratchformer.blocks import FeedForward
 from scratchformer.models import GPT, GPTConfig
 from scratchformer.training import parameter_groups
 
@@ -32,8 +33,9 @@ NANOGPT: dict[str, Any] = {  # its README's command for a CPU, and what the conf
 def reference(vocab_size: int) -> GPT:
     """What nanoGPT computes: GPT-2 without biases, and the exact GELU."""
     model = GPT(GPTConfig(vocab_size, **NANOGPT["model"]))
-    for block in model.h:
-        block.mlp.activation = nn.GELU()
+    for layer in model.modules():
+        if isinstance(layer, FeedForward):
+            layer.activation = nn.GELU()
     return model
 
 

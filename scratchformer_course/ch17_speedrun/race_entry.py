@@ -134,7 +134,7 @@ def entry_settings(changes: Mapping[str, Any]) -> dict[str, Any]:
         if name not in KNOWN:
             names = ", ".join(sorted(KNOWN))
             raise ValueError(f"there is no setting {name!r}, expected some of {names}")
-    return record_settings() | changes
+    return record_settings() | dict(changes)
 
 
 def _run(

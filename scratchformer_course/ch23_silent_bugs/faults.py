@@ -129,7 +129,7 @@ ALL = (
     Fault(
         "two_bases", "attention", "Queries and keys are rotated at different rates",
         llama.Attention.project,
-        {"(k.transpose(1, 2), start, c.rope_base)": "(k.transpose(1, 2), start, 500_000.0)"},
+        {"(q.transpose(1, 2), start, c.rope_base)": "(q.transpose(1, 2), start, 500_000.0)"},
         inv.scores_know_distances_only, "modern", short="two rotary bases",
     ),
     Fault(
@@ -164,7 +164,11 @@ ALL = (
     ),
     Fault(
         "dropout_in_evaluation", "block", "Dropout in evaluation",
-        attention.MultiHeadAttention.forward, {"self.dropout, self.training)": "self.dropout)"},
+        attention.MultiHeadAttention.forward,
+        {
+            "self.dropout if self.training else 0.0": "self.dropout",
+            "self.dropout, self.training)": "self.dropout)",
+        },
         inv.evaluation_repeats_itself, "dropout", trained=False,
     ),
     Fault(

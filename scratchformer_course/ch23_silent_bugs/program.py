@@ -88,7 +88,7 @@ def real_targets(x: Int[Tensor, "B T"], y: Int[Tensor, "B T"], pad: int) -> Int[
 # --- training ------------------------------------------------------------------------------------
 
 
-def prepare(model: nn.Module) -> nn.Module:
+def prepare(model: Model) -> Model:
     """The model as it is trained: its weights are float32."""
     return model.float()
 
