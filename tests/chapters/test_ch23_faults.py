@@ -1,4 +1,4 @@
-"""The thirty faults: each learns, breaks its invariant, and is named; healthy programs are green."""
+"""The thirty faults: each learns, breaks its invariant, and is named; what is healthy is green."""
 
 from dataclasses import replace
 
