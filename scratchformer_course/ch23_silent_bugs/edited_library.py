@@ -64,8 +64,8 @@ def merging(merge: Callable) -> Program:
 def body(function: Callable, edit: Edit | None = None) -> list[str]:
     """The lines of a function, edited or not, without its head, its docstring and its comments."""
     source = textwrap.dedent(edited_source(function, edit or {}))
-    lines = [line.partition("  # ")[0] for line in source.splitlines()]
+    lines = [line.partition("  # ")[0].rstrip() for line in source.splitlines()]
     first = next(i for i, line in enumerate(lines) if line.endswith(":")) + 1
     if function.__doc__:
         first += 1 + function.__doc__.count("\n")
-    return textwrap.dedent("\n".join(lines[first:])).splitlines()
+    return textwrap.dedent("\n".join(filter(None, lines[first:]))).splitlines()

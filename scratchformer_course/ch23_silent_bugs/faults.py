@@ -5,6 +5,7 @@ page *Thirty silent bugs*, in whose order they are here.
 """
 
 import difflib
+import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -63,8 +64,11 @@ class Fault:
 
     def code(self) -> tuple[list[str], list[str]]:
         """The broken lines, and those of the healthy function that repair them."""
-        lines = list(difflib.ndiff(body(self.function, self.edit), body(self.function)))
-        return [x[2:] for x in lines if x[0] == "-"], [x[2:] for x in lines if x[0] == "+"]
+        lines = difflib.ndiff(body(self.function, self.edit), body(self.function))
+        changed = sorted((x for x in lines if x[0] in "-+"), key=lambda x: x[0], reverse=True)
+        code = textwrap.dedent("\n".join(x[2:] for x in changed)).splitlines()
+        n = sum(x[0] == "-" for x in changed)
+        return code[:n], code[n:]
 
     def diff(self) -> list[str]:
         """The repair as a diff, with at most two lines around each change."""

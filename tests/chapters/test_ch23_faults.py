@@ -120,7 +120,7 @@ def test_a_healthy_program_is_not_accused(setting):
 def test_a_fault_is_a_change_of_a_few_lines(fault):
     broken, repaired = fault.code()
     assert broken != repaired and len(broken) <= 3 and len(repaired) <= 3
-    assert all(len(line) <= 90 for line in broken + repaired)  # a page shows them
+    assert all(len(line) <= 84 for line in broken + repaired)  # a page shows them
 
 
 def test_an_edit_of_what_is_not_there_is_refused():
