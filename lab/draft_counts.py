@@ -56,7 +56,6 @@ def measure(options: argparse.Namespace) -> dict:
     tables = packed(counted(text[: int(TRAINED * len(text))]))
     print([table.count("\t") for table in tables], sum(map(len, tables)))
     return {
-        "what": "likely characters after some contexts, in Tiny Shakespeare's first nine tenths",
         "command": "python -m lab.draft_counts --write",
         "tables": tables,
     }

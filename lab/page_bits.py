@@ -57,7 +57,6 @@ def measure(options: argparse.Namespace) -> dict:
         if step in STEPS
     }
     return {
-        "what": "nats a character on the whole validation split, by bits and what shares a scale",
         "parameters": runs.size(model),
         "characters": len(ids) - 1,
         "validation": {"16": before} | found,
