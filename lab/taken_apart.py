@@ -33,10 +33,10 @@ from typing import Any
 
 import torch
 
-from lab import factors, rivals, runs, variants
+from lab import factors, rivals, runs
 from lab.nanogpt import NANOGPT, POINTS, curve, reference_run
 from scratchformer.cli import read_config
-from scratchformer.cli.run_config import keys_of, options_of
+from scratchformer.cli.run_config import keys_of, model_classes, options_of
 from scratchformer.training import TrainingConfig, evaluate, fit, token_loss
 from scratchformer_course.ch17_speedrun.windows import RaceWindows
 from scratchformer_course.measurements import FOLDER
@@ -151,13 +151,20 @@ PLACES = {
 }
 
 
+def build(vocab_size: int, settings: dict) -> Any:
+    """The model of these settings, which are a configuration file's [model]."""
+    settings = dict(settings)
+    model_class, config_class = model_classes(settings.pop("type", "gpt"))
+    return model_class(config_class(vocab_size=vocab_size, **settings))
+
+
 def our_run(model: dict, training: dict, ids, vocab_size: int, seed: int, steps=None) -> tuple:
     """Train by the package's loop, as `scratchformer train` does: the model and its curve.
 
     With another number of `steps` than `training` has, the warm-up is scaled.
     """
     torch.manual_seed(seed)
-    gpt = variants.build(vocab_size, model)
+    gpt = build(vocab_size, model)
     steps = steps or training["steps"]
     settings = training | {"steps": steps, "seed": seed, "evaluate_every": max(1, steps // POINTS)}
     settings["warmup"] = min(training.get("warmup", 0) * steps // training["steps"], steps - 1)

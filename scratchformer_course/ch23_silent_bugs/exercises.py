@@ -4,9 +4,12 @@ from functools import cache
 
 import torch
 
+from scratchformer.attention import causal_mask
 from scratchformer.diagnosis import diagnose
+from scratchformer.models import GPT
 from scratchformer_course.ch23_silent_bugs import invariants as inv
-from scratchformer_course.ch23_silent_bugs.patients import PATIENTS
+from scratchformer_course.ch23_silent_bugs.edited_library import edited_program, merging
+from scratchformer_course.ch23_silent_bugs.faults import FAULTS, HEALTHY
 from scratchformer_course.ch23_silent_bugs.program import Program
 from scratchformer_course.kit.checks import exercise, expect, mistake, which
 from scratchformer_course.kit.checks.mistakes import edits
@@ -19,6 +22,11 @@ def _model(program=None, change=None):
     if change is not None:
         model.register_forward_hook(lambda model, given, logits: change(given[0], logits))
     return model
+
+
+def _edited(function, before, after):
+    """A healthy program with one edit."""
+    return edited_program(function, {before: after}, HEALTHY["plain"])
 
 
 # --- 23.1: the future ----------------------------------------------------------------------------
@@ -46,8 +54,8 @@ def _leaking(by, row=-1, places=slice(None), ahead=1, times=1.0, logit=0):
 def _some_see_the_future():
     torch.manual_seed(0)
     names = ("mask_one_off", "mask_after_softmax", "heads_mixed", "norm_over_time")
-    faulty = [_model(PATIENTS[name].program) for name in names]
-    one_key_in_sight = Program().with_part("causal", lambda query, key: (key <= query) | (key == 3))
+    faulty = [_model(FAULTS[name].program) for name in names]
+    one_key_in_sight = _edited(causal_mask, ".tril()", ".tril() | (torch.arange(T) == 3)")
     models = (_model(), _model(change=_rounded), *faulty, _model(one_key_in_sight), _leaking(-0.01))
     return tuple((model, inv.some(2, 12)) for model in models)
 
@@ -129,13 +137,14 @@ future_changes_nothing = exercise(
 # --- 23.2: a cache -------------------------------------------------------------------------------
 
 
+COUNTED = "torch.arange(old, S, device=ids.device)"  # the positions of new tokens
+
+
 @cache
 def _some_forget():
-    healthy, faulty = PATIENTS["window_one_off"].healthy, PATIENTS["positions_forgotten"].program
-    late = Program().with_part("positions", lambda start, T: torch.arange(T) + (start > 4))
-    first_only = Program().with_part(
-        "positions", lambda start, T: torch.arange(T) + int(start == 0 and T == 1)
-    )
+    healthy, faulty = FAULTS["window_one_off"].healthy, FAULTS["positions_forgotten"].program
+    late = _edited(GPT.forward, COUNTED, "torch.arange(S - old) + (old > 4)")
+    first_only = _edited(GPT.forward, COUNTED, "torch.arange(S - old) + (old == 0 and S == 1)")
     programs = (Program(), late, faulty, healthy, first_only)
     return tuple((_model(program), inv.some(i, 8 - i)) for i, program in enumerate(programs, 1))
 
@@ -201,7 +210,8 @@ def judge_hidden(call):
     expect(got.shape == (2, 5, 12), f"`{call}` returned {tuple(got.shape)}, expected (2, 5, 12).")
     expect(bool(got.isfinite().all()), "It returns nan or infinity, which any test would find.")
     ids, healthy = inv.some(3, 12), inv.small(Program())
-    broken = inv.small(Program().with_part("merge_heads", call.function))
+    broken = inv.small(merging(call.function))
+    broken.load_state_dict(healthy.state_dict())
     with torch.no_grad():
         off = float((broken(ids) - healthy(ids)).abs().max())
     expect(off > 0.01, "This is no bug: with the same weights the logits are those of a right GPT.")
