@@ -20,7 +20,13 @@ from scratchformer_course.tab_trainer.race import FIXED
 
 SCRIPTS = [
     str(PACKAGE / name)
-    for name in (LOADER, "page_model/model.js", "tab_trainer/matrix.js", "tab_trainer/trainer.js")
+    for name in (
+        LOADER,
+        "page_model/model.js",
+        "tab_trainer/kernels.js",
+        "tab_trainer/matrix.js",
+        "tab_trainer/trainer.js",
+    )
 ]
 SMALL: dict[str, Any] = {
     "vocab_size": 13,
