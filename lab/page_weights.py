@@ -34,7 +34,7 @@ ROUNDS = 5
 SETTINGS = {"lines": LINES, "rounds": ROUNDS}
 PAINTED = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
 NAMED = re.compile(
-    r'<script[^>]*\s(?:src|data-src|data-formulas)="([^"]+)"|<img[^>]*\ssrc="([^"]+)"'
+    r'<script[^>]*\s(?:src|data-src)="([^"]+)"|<img[^>]*\ssrc="([^"]+)"'
     r'|<link(?=[^>]*rel="(?:stylesheet|preload|icon)")[^>]*\shref="([^"]+)"'
 )
 OWN = "_static/live/"  # what only pages with live figures have
