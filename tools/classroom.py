@@ -159,7 +159,7 @@ def drop_unused_imports(cells: list[NotebookNode], used: str) -> None:
 def without_answers(cells: list[NotebookNode]) -> Iterator[str]:
     """The prose of each cell: guesses in words, and without what the site covers until the guess.
 
-    That is what book/_ext/veil_ext.py says. Gone are *How we know*, too, and cells that give an
+    That is what book/_ext/guess_ext.py says. Gone are *How we know*, too, and cells that give an
     answer.
     """
     closed = set(re.findall(r'class="course-guess-end" data-question="([^"]*)"', str(cells)))

@@ -96,8 +96,8 @@ class Reader:
             self.read(part)
         elif "course-guess" in kinds:
             self.ask(part)
-        elif "course-veil" in kinds:
-            self.answer(part.div)
+        elif "course-guess-answer" in kinds:
+            self.answer(part)
         elif "math" in kinds:
             self.formulas += str(part)
         elif "cell" in kinds:
@@ -134,16 +134,16 @@ class Reader:
         self.add("guess", f"{asked}<ul>{choices}</ul>")
         self.guess = guess
 
-    def answer(self, veiled: Any) -> None:
+    def answer(self, covered: Any) -> None:
         """A slide with the answer, and others if the guess covers more than one thing."""
         start, unit = len(self.slides), self.guess.get("data-unit", "")
         value = escape(f"{', '.join(parts_of(self.guess, 'answer'))} {unit}")
-        for part in veiled.find_all(True, recursive=False):
+        for part in covered.find_all(True, recursive=False):
             self.read_part(part)
         self.guess = None
         if len(self.slides) == start:
             self.add("prose")
-        slide, said = self.slides[start], sentences(veiled.find_all("p", recursive=False))
+        slide, said = self.slides[start], sentences(covered.find_all("p", recursive=False))
         prose = f'<p class="value">{value}</p>{said}'
         self.slides[start] = slide._replace(kind=f"{slide.kind} answer", prose=prose)
         for i, slide in enumerate(self.slides[start + 1 :], start + 1):
