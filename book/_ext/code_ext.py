@@ -24,7 +24,7 @@ from typing import Any
 from sphinx.application import Sphinx
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDER = "_static/live"  # where lean_ext.py looks for no names
+FOLDER = "_static/live"
 ENGINE = "scratchformer_course/kit/checks"
 # what tables import besides; the packages' __init__ files import the rest of them, and stay here
 MORE = ("scratchformer/files.py", "scratchformer/tokenizers/patterns.py")

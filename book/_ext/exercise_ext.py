@@ -234,7 +234,7 @@ def add_files(
     """`html-page-context`: the styles and the script of the boxes, on the chapters alone."""
     if pagename.startswith("notebooks/"):
         app.add_css_file("exercise.css", priority=900)  # behind course.css
-        app.add_js_file("guess-verdicts.js", priority=400, defer="defer")  # reads numbers
+        app.add_js_file("guess-verdicts.js", priority=150, defer="defer")  # reads numbers
         app.add_js_file("exercise.js", priority=900, defer="defer")
 
 

@@ -1,8 +1,8 @@
 """The answers of the guesses: each is what the stored output of its chapter says.
 
 A guess stands in a markdown cell as an empty element (see book/_assets/guess.js). The table below
-reads its answer off the output that the page shows it beside. Where prose answers, the veiled prose
-must hold the numbers. What is veiled is tested on small pages (book/_ext/veil_ext.py).
+reads its answer off the output that the page shows it beside. Where prose answers, the covered prose
+must hold the numbers. What is covered is tested on small pages (book/_ext/guess_ext.py).
 """
 
 import re
@@ -19,7 +19,7 @@ from tests.quoted_numbers import absent
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
-import veil_ext  # noqa: E402  (a Sphinx extension, not part of the package)
+import guess_ext  # noqa: E402  (a Sphinx extension, not part of the package)
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 PAGES = sorted((ROOT / "book").glob("*.md"))
@@ -213,7 +213,7 @@ def guesses():
 
 
 def answered_by_prose():
-    """(page/question, attributes, the prose that is veiled), for chapters and other pages."""
+    """(page/question, attributes, the prose that is covered), for chapters and other pages."""
     texts = {path.name[:2]: prose_of(path) for path in NOTEBOOKS}
     texts |= {path.stem: path.read_text(encoding="utf-8") for path in PAGES}
     for page, text in texts.items():
@@ -376,7 +376,7 @@ def test_an_output_does_not_show_what_prose_tells():
     assert "output" in shown and "output" not in prose and "right" not in prose
 
 
-# ---- what is veiled ----
+# ---- what is covered ----
 
 
 def tree(*blocks):
@@ -418,14 +418,14 @@ def element(block):
     return {"p": nodes.paragraph(), "l": nodes.bullet_list(), "w": live}[kind]
 
 
-def veiled(text):
-    """The blocks of a page as they stand behind the build: [a veil], in which . is an output that
+def covered(text):
+    """The blocks of a page as they stand behind the build: [an answer], in which . is an output that
     has left its cell."""
     document = tree(*text.split())
-    veil_ext.veil_answers(None, document)
+    guess_ext.cover_answers(None, document)
     found = [
         "[" + " ".join(x.get("block", ".") for x in node) + "]"
-        if isinstance(node, veil_ext.veil)
+        if isinstance(node, guess_ext.GuessAnswer)
         else node["block"]
         for section in document
         for node in section
@@ -452,11 +452,11 @@ def veiled(text):
         ("?a o ?b o p p", "?a o [.] ?b o [. p] p"),
     ],
 )
-def test_a_guess_veils_its_answer_and_nothing_else(page, expected):
-    assert veiled(page) == expected
+def test_a_guess_covers_its_answer_and_nothing_else(page, expected):
+    assert covered(page) == expected
 
 
 @pytest.mark.parametrize("page", ["?a p h p", "*a p", "o !a p", "?b o p >a p", "*a w !a p", "?a v"])
 def test_a_guess_without_its_answer_or_its_end_is_refused(page):
     with pytest.raises(ValueError, match=r"\b[ab]\b"):
-        list(veil_ext.answers(list(veil_ext.blocks_of(tree(*page.split())))))
+        list(guess_ext.answers(list(guess_ext.blocks_of(tree(*page.split())))))

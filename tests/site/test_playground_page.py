@@ -37,8 +37,8 @@ def test_do_it_brings_the_figure_to_its_answer_whatever_was_pressed_before(site,
                 beside.locator(".sx-carried").wait_for()
             else:
                 loss = page.locator(".sx-losses tbody tr").nth(1).locator("td").inner_text()
-                answers = page.locator(".course-do + .live-figure ~ .course-veil")
-                assert not absent(answers.first.evaluate("veil => veil.textContent"), loss)
+                answers = page.locator(".course-do + .live-figure ~ .course-guess-answer")
+                assert not absent(answers.first.evaluate("answer => answer.textContent"), loss)
         press(page, "Bring it back")
         beside.wait_for(state="detached")
         assert page.evaluate("document.activeElement.closest('.live-figure') !== null")

@@ -29,7 +29,7 @@ def _views(*names: str) -> tuple[str, ...]:
 TEXT_SLIDER = ("kit/figure/text_slider.css", "kit/figure/text_slider.js")
 TRAINER = (
     # what a worker runs
-    *("matrix", "trainer", "text", "counts", "session", "export"),
+    *("kernels", "matrix", "trainer", "text", "counts", "session", "export"),
     # what the page runs
     *("workers", "owntext", "controls", "plot", "film", "score", "talk", "picture"),
     *("kept", "result", "race"),
