@@ -220,6 +220,13 @@ def focused(page: Any) -> str:
       ?? document.activeElement.textContent""")
 
 
+def ticked(page: Any) -> list[str]:
+    """The ticks that are set on the page."""
+    return page.evaluate(
+        "[...document.querySelectorAll('[data-tick]:checked')].map(box => box.dataset.tick)"
+    )
+
+
 def open_folds(page: Any, selector: str) -> None:
     """Open every fold that a reader can reach, and those inside them."""
     page.evaluate(
