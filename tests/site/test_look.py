@@ -1,7 +1,5 @@
 """How pages look: letters, sizes, what a finger and a printer meet."""
 
-import pytest
-
 from tests.site.browsing import ARTICLE, DESK, HEIGHT, LIVE, PHONE, WIDE, open_folds, opened, parsed
 from tests.site.conftest import ROOT
 
@@ -62,23 +60,6 @@ def test_fonts_come_with_their_licences_code_fits_focus_is_marked_and_paper_is_w
             "all => all.map(e => getComputedStyle(e).printColorAdjust)"
         )
         assert len(painted) > 5 and set(painted) == {"exact"}
-
-
-@pytest.mark.parametrize("name", ["book/notation", "notebooks/10_bigram_to_gpt"])
-def test_no_letter_of_a_sentence_is_missing_in_the_fonts(browser, server, name):
-    with opened(browser, f"{server}{name}.html") as page:
-        page.evaluate("document.fonts.ready.then(() => 0)")
-        devtools = page.context.new_cdp_session(page)
-        for domain in ("DOM", "CSS"):
-            devtools.send(f"{domain}.enable")
-        root = devtools.send("DOM.getDocument")["root"]["nodeId"]
-        sentences = f"{ARTICLE} :is(section > p, section > p :is(em, strong, code))"
-        asked = {"nodeId": root, "selector": sentences}
-        for node in devtools.send("DOM.querySelectorAll", asked)["nodeIds"]:
-            fonts = devtools.send("CSS.getPlatformFontsForNode", {"nodeId": node})["fonts"]
-            other = [font["familyName"] for font in fonts if not font["isCustomFont"]]
-            text = devtools.send("DOM.getOuterHTML", {"nodeId": node})["outerHTML"]
-            assert other == [], f"run tools/subset_fonts.sh for {text}"
 
 
 def test_a_finger_meets_controls_of_44_pixels_and_buttons_that_copy_have_names(browser, server):

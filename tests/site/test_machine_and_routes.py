@@ -2,7 +2,6 @@
 
 import copy
 import itertools
-import json
 import re
 
 import pytest
@@ -50,13 +49,6 @@ def test_a_chapter_says_what_it_needs_and_takes_and_the_machine_leads_to_all_oth
         )
         minutes = prose / 170 + code / 100 + len(article.select(".course-guess")) / 2
         assert chapter.minutes == pytest.approx(minutes, abs=1), stem
-
-
-def test_the_index_of_the_search_holds_no_words_of_the_machine(site):
-    index = (site / "searchindex.js").read_text(encoding="utf-8")
-    index = json.loads(index[index.index("(") + 1 : index.rindex(")")])
-    pages = [index["docnames"][i] for i in index["terms"]["translat"]]
-    assert pages and CHAPTERS["00"].docname not in pages
 
 
 def test_the_machine_is_one_tab_stop_with_arrow_keys_fits_and_axe_finds_nothing(browser, site, axe):

@@ -158,18 +158,3 @@ def test_no_formula_is_left_as_text(site):
         code = {id(text) for tag in article.select("pre, code, .math") for text in tag.strings}
         left = [text for text in signs if id(text) not in code]
         assert left == [], path.relative_to(site)
-
-
-def test_these_checks_would_notice(tmp_path):
-    """A planted page with one fault of each kind."""
-    (tmp_path / "b.html").write_text("")
-    text = (
-        '<a href="b.html#gone"></a><a href="c.html"></a><img src="x.png">'
-        '<script src="https://cdn.example/x.js"></script><link rel="next" href="b.html">'
-    )
-    page = Page(BeautifulSoup(text, "html.parser"))
-    pages = {tmp_path / "a.html": page, tmp_path / "b.html": Page(BeautifulSoup("", "html.parser"))}
-    faults = [fault.split(": ") for fault in faults_of_links(tmp_path / "a.html", page, pages)]
-    kinds = {"b.html#gone": "no such anchor", "c.html": "no such file", "x.png": "no such file"}
-    assert dict(faults) == kinds
-    assert [load for load in page.loads if outside(load)] == ["https://cdn.example/x.js"]

@@ -202,18 +202,6 @@ def test_the_page_does_the_work_without(browser, saved, without):
             assert page.get_by_role("button", name="Forget it").count() == 0
 
 
-def test_messages_of_a_stopped_run_are_not_those_of_the_next(browser, saved):
-    with opened(browser, saved(FIGURE), script=FAKE) as page:
-        press(page, TRAIN, "Stop", TRAIN)
-        page.get_by_role("button", name="Stop", exact=True).wait_for()
-        runs = page.evaluate("worker.got.filter(m => m.do === 'start').map(m => m.run)")
-        assert runs == [1, 2]
-        page.evaluate("worker.say({ is: 'step', run: 1, step: 3, loss: 2, seconds: 9 })")
-        page.evaluate("worker.say({ is: 'done', run: 1, loss: 1, seconds: 9, weights: [] })")
-        assert page.get_by_text("Step 3").count() == 0
-        assert page.get_by_role("button", name="Stop", exact=True).count() == 1
-
-
 @pytest.mark.skipif(PROGRAM is None, reason="no Firefox on the PATH: nothing was trained in it")
 def test_in_firefox_too_it_trains(saved):
     with Firefox() as page:
