@@ -13,10 +13,8 @@ from bs4 import BeautifulSoup
 from sphinx.errors import SphinxError
 
 import course
+from book._ext.course_ext import pages_address, prepare_chapter
 from tests.site.conftest import ROOT
-
-sys.path.insert(0, str(ROOT / "book" / "_ext"))
-from course_ext import pages_address, prepare_chapter  # noqa: E402  (a Sphinx extension)
 
 TOC = """format: jb-book
 root: book/welcome
@@ -58,12 +56,8 @@ def test_a_chapter_that_was_not_run_to_its_end_ends_the_build():
         ([good, code_cell("y = x", ERROR)], r"07_small: cell 2 \(y = x\) stores an error"),
         ([good, code_cell("x = 3", count=None)], "was not run"),
         ([code_cell("x = 3")], "no cell has an output"),
-        ([good], None),
     ):
         source = [json.dumps({"cells": [TITLE, *cells]})]
-        if fault is None:
-            prepare_chapter(SimpleNamespace(env=env), "notebooks/07_small", source)
-            continue
         with pytest.raises(SphinxError, match=fault):
             prepare_chapter(SimpleNamespace(env=env), "notebooks/07_small", source)
 

@@ -107,7 +107,9 @@ def test_each_guess_is_followed_by_the_one_answer_under_its_cover(site):
     for name in toc_pages():
         article = parsed(site / f"{name}.html").article
         for guess in article.select(".course-guess"):
-            (answer,) = article.select(f".course-guess-answer[data-question={guess['data-question']}]")
+            (answer,) = article.select(
+                f".course-guess-answer[data-question={guess['data-question']}]"
+            )
             assert answer in guess.find_all_next() and answer.get_text(strip=True), (name, guess)
             assert not answer.select(".course-guess"), "no question stands under a cover"
 

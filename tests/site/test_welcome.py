@@ -14,7 +14,17 @@ from scratchformer_course.kit import facts
 from scratchformer_course.measurements import load_measurements
 from scratchformer_course.page_model.fewer_bits import round_model
 from tests.quoted_numbers import absent
-from tests.site.browsing import DESK, NO_STORE, number, numbers, opened, parsed, reload, rows, ticked
+from tests.site.browsing import (
+    DESK,
+    NO_STORE,
+    number,
+    numbers,
+    opened,
+    parsed,
+    reload,
+    rows,
+    ticked,
+)
 from tests.site.conftest import ROOT
 from tests.site.figures import NAME, fill, press
 
@@ -78,6 +88,7 @@ def test_cards_map_routes_and_parts_say_what_chapters_need_and_take(site):
 
 
 # ---- in a browser -------------------------------------------------------------------------------
+
 
 @pytest.fixture
 def page(browser, site):
