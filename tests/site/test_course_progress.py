@@ -55,5 +55,6 @@ def test_a_chapter_is_begun_with_a_tick_in_it_or_a_heading_read_and_only_the_cou
       return [P.count(input.chapters, ids), [...P.known(input.chapters, ids)]];"""
     done = ["00", "77", "1.1", "1.2", "8.1", "1.3", "1.2 worked out", "8.1 worked out"]
     counted, known = in_node(body, chapters=CHAPTERS, done=done)
-    assert counted == dict(chapters=1, allChapters=4, workedOut=1, written=2, allExercises=8)
+    counts = {"chapters": 1, "workedOut": 1, "written": 2}
+    assert counted == counts | {"allChapters": 4, "allExercises": 8}
     assert known == ["00", "1.1", "1.2", "1.2 worked out"]

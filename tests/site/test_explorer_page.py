@@ -139,14 +139,6 @@ def test_what_is_carried_over_restores_pytorchs_shares(pair):
         assert shown == pytest.approx([full, none, expected], abs=6e-3)
         share = number(cell(pair, block, place).inner_text())
         assert share == pytest.approx(100 * (expected - none) / (full - none), abs=0.51)
-    with recorded_attention(MODEL) as weights:
-        logits_of(clean)
-    carried = odds(patched(MODEL, clean, altered, "h.2.attn.heads", 20, slice(0, 32)))
-    looks = weights["h.2.attn"][0, 0, -1, 11:13].sum().item()
-    shown = pair.locator(".sx-carried tbody tr").nth(8).locator("td").all_inner_texts()
-    expected = [100 * (carried - none) / (full - none), 100 * looks]
-    assert [number(shown[0]), number(shown[2])] == pytest.approx(expected, abs=0.51)
-
     tab(pair, "Switch off")  # what both texts expect, while nothing is off
     for row, ids in zip(rows(pair, ".sx-answers table")[-2:], (clean, altered), strict=True):
         chance = 100 * logits_of(ids)[-1].softmax(dim=0)[one].item()

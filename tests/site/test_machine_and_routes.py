@@ -1,4 +1,4 @@
-"""What stands around a chapter: its facts, the machine, ticks beside links, the side bar, routes."""
+"""What stands around a chapter: facts, the machine, ticks beside links, the side bar, routes."""
 
 import copy
 import itertools

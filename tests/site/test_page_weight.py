@@ -1,4 +1,4 @@
-"""What a page asks of a reader: still figures, weights, the theme's scripts; dark from the start."""
+"""What a page asks of a reader: stills, weights, the theme's scripts; and dark from the start."""
 
 import json
 import re

@@ -1,7 +1,6 @@
 """The welcome page: what it says is true, its model is PyTorch's, and readers' ticks are kept."""
 
 import json
-import re
 import statistics
 
 import pytest
@@ -14,17 +13,8 @@ from scratchformer_course.kit import facts
 from scratchformer_course.measurements import load_measurements
 from scratchformer_course.page_model.fewer_bits import round_model
 from tests.quoted_numbers import absent
-from tests.site.browsing import (
-    DESK,
-    NO_STORE,
-    number,
-    numbers,
-    opened,
-    parsed,
-    reload,
-    rows,
-    ticked,
-)
+from tests.site import browsing
+from tests.site.browsing import DESK, number, numbers, opened, parsed, reload, rows, ticked
 from tests.site.conftest import ROOT
 from tests.site.figures import NAME, fill, press
 
@@ -249,7 +239,7 @@ def test_export_clear_and_import_restore_the_ticks_and_a_broken_file_or_full_sto
 
 def test_a_browser_without_a_store_is_told_so(browser, site):
     address = (site / f"{CHAPTERS['05'].docname}.html").as_uri()
-    with opened(browser, address, script=NO_STORE, faults=[]) as page:
+    with opened(browser, address, script=browsing.NO_STORE, faults=[]) as page:
         page.get_by_text("ticks cannot be kept here").wait_for()
         assert page.locator("[data-tick]").count() == 0
 
