@@ -133,15 +133,6 @@ def test_a_typed_number_is_rounded_and_a_wrong_one_gets_its_diagnosis():
             assert verdict["state"] == state and words in verdict["text"], answers
 
 
-def test_a_choice_says_which_half_of_it_is_wrong():
-    question = {"kind": "which", "answers": ["a", "b"], "wrong": 1, "reasons": ["c", "d", "e"]}
-    tries = [-1, 0], [0, 0], [1, -1], [1, 2], [1, 0]
-    verdicts = judged("judgeWhich", {**question, "reason": 0}, *tries)
-    states = [verdict["state"] for verdict in verdicts]
-    assert states == ["none", "wrong", "none", "wrong", "right"]
-    assert len({verdict["text"] for verdict in verdicts}) == 5
-
-
 # ---- in a browser -------------------------------------------------------------------------------
 
 PAGE = "06_self_attention"

@@ -112,21 +112,3 @@ def test_who_wants_no_motion_no_script_or_paper_sees_all_of_it_and_keys_step(bro
     with opened(browser, address, javascript=False) as page:
         assert faint(page) == []
         assert page.locator(f"{FIGURE} li:visible").count() == len(NAMES)
-
-
-def test_it_is_as_wide_as_the_window_allows_and_beside_no_side_bar(browser, address):
-    with opened(browser, address) as page:
-        page.locator(f"{FIGURE}{LIVE}").wait_for()
-        page.locator(f"{FIGURE} svg:visible").scroll_into_view_if_needed()
-        page.wait_for_function("document.querySelector('.bd-sidebar-secondary.hide')")
-        page.wait_for_timeout(600)  # the theme folds it slowly
-        contents = page.locator(".bd-sidebar-secondary").bounding_box()
-        assert contents["height"] <= 60, "the side bar of contents is folded"
-        for width in (1280, 2560):
-            page.set_viewport_size({"width": width, "height": HEIGHT})
-            page.wait_for_timeout(400)
-            figure = page.locator(FIGURE).bounding_box()
-            bar = page.locator(".bd-sidebar-primary").bounding_box()
-            right = figure["x"] + figure["width"]
-            assert figure["x"] >= bar["x"] + bar["width"]
-            assert min(width - 90, figure["x"] + 1399) < right < width

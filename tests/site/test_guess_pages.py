@@ -166,21 +166,13 @@ def test_a_choice_is_made_by_keys_and_each_of_several_numbers_is_judged(page):
     assert "right." in verdicts[1] and "1 too high" in verdicts[2]
 
 
-def test_what_is_no_guess_is_told_and_not_kept(page):
-    keep(page, NUMBER, "many")
-    field = box(page, NUMBER).get_by_role("textbox")
-    assert told(page, NUMBER) != "" and field.get_attribute("aria-invalid") == "true"
-    box(page, CHOICE).locator("button").click()
-    assert told(page, CHOICE) != "" and page.evaluate(KEPT) == []
-    page.evaluate(f"""const page = location.pathname.replace(".html", "");
-      for (const question of ["{NUMBER}", "{CHOICE}"])
-        localStorage.setItem(`course-guess:${{page}}:${{question}}`, "Latin");""")
-    reload(page)
-    assert verdict(page).count() == 0, "a stored text that is no guess"
-
-
-def test_without_storage_guesses_and_covers_last_for_the_visit(browser, address):
+def test_what_is_no_guess_is_told_and_a_browser_that_keeps_nothing_answers(browser, address):
     with opened(browser, address, script=NO_STORAGE, faults=[]) as page:
+        keep(page, NUMBER, "many")
+        field = box(page, NUMBER).get_by_role("textbox")
+        assert told(page, NUMBER) != "" and field.get_attribute("aria-invalid") == "true"
+        box(page, CHOICE).locator("button").click()
+        assert told(page, CHOICE) != "" and verdict(page).count() == 0
         keep(page, NUMBER, "5")
         assert "lost" in verdict(page).inner_text()
         page.get_by_label(NEVER).check()

@@ -73,25 +73,6 @@ def test_a_finger_meets_controls_of_44_pixels_and_buttons_that_copy_have_names(b
         assert page.locator(".copybtn:not([aria-label])").count() == 0
 
 
-def test_the_contents_scroll_along_and_show_the_section_that_is_read(browser, server):
-    with opened(browser, f"{server}notebooks/11_training.html", width=DESK) as page:
-        page.set_viewport_size({"width": DESK, "height": 480})  # too low for all of it
-        bar = page.locator(".bd-sidebar-secondary")
-        assert bar.evaluate("e => e.scrollHeight > e.clientHeight && e.scrollTop === 0")
-        heading = page.locator(f"{ARTICLE} section > h2").nth(-3)
-        heading.evaluate("e => scrollBy(0, e.getBoundingClientRect().top - 100)")
-        page.wait_for_function(
-            """id => {
-              const bar = document.querySelector('.bd-sidebar-secondary');
-              const link = bar.querySelector(`a[aria-current][href="#${id}"]`);
-              const [box, line] = [bar, link ?? bar].map(e => e.getBoundingClientRect());
-              return link && line.top >= box.top && line.bottom <= box.bottom;
-            }""",
-            arg=heading.evaluate("e => e.parentElement.id"),
-        )
-        assert bar.evaluate("e => e.scrollTop > 0")
-
-
 def test_a_term_shows_its_first_sentence_on_hover_focus_and_tap(browser, site):
     """From disk; Escape puts it away, and a second tap follows the link."""
     with opened(browser, (site / f"{CHAPTER}.html").as_uri(), has_touch=True) as page:

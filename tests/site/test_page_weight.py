@@ -67,16 +67,6 @@ def test_the_playground_shows_or_names_each_figure_of_the_chapters(live_pages):
         assert place != "notebooks" or shown <= named
 
 
-def test_a_head_waits_for_two_scripts_and_brings_no_icons_and_no_index(site):
-    for name in toc_pages():
-        scripts = parsed(site / f"{name}.html").head.select("script")
-        plain = [s for s in scripts if s.has_attr("src") and not {"defer", "async"} & set(s.attrs)]
-        waiting = [script["src"].split("?")[0].rsplit("/", 1)[1] for script in plain]
-        assert waiting == ["documentation_options.js", "doctools.js"], name
-        assert len(set(map(str, scripts))) == len(scripts), f"{name} names a script twice"
-        assert not re.search(r"(fontawesome|searchindex)\.js", str(scripts)), name
-
-
 def test_a_page_is_light_or_dark_before_any_script_has_come_and_prints_its_title_once(
     browser, server
 ):

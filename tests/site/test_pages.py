@@ -118,14 +118,6 @@ def test_a_chapter_numbers_and_describes_its_figures_is_short_and_hands_out_its_
             assert len(words) <= MOST_WORDS, f"{name} is not read to its end"
 
 
-def test_the_site_carries_one_script_of_mathjax_and_its_fonts(site):
-    scripts = (site / "_static").rglob("*.js")
-    names = {path.name for path in scripts if "MathJax" in path.read_text(encoding="utf-8")}
-    assert names - {"course.js"} == {"tex-chtml-full.js"}  # which only asks it when it is done
-    fonts = {path.name for path in (site / "_static" / "output" / "chtml").rglob("*.*")}
-    assert {"MathJax_Main-Regular.woff", "MathJax_Math-Italic.woff"} < fonts
-
-
 def test_a_silent_bug_shows_a_described_curve_and_hides_its_diagnosis(site):
     article = parsed(site / "book" / "silent_bugs.html").article
     patients = [h3.find_parent("section") for h3 in article.select("h3")]

@@ -28,22 +28,18 @@ PICTURE = "book/_pictures/welcome.png"
 def test_readme_opens_with_the_picture_and_the_figures_of_the_measurements():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert f"]({PICTURE})" in readme and (ROOT / PICTURE).stat().st_size < 1_000_000
-    race, runs = load_measurements("taken_apart"), load_measurements("forecast")["corpora"]
+    race, forecast = load_measurements("taken_apart"), load_measurements("forecast")["corpora"]
     record, ratio = shipped_record("tiny-shakespeare"), race["ratio"]["ratio"]
-    apart = {
-        name: statistics.mean(run["loss"] for run in trained["runs"])
-        for name, trained in race["without"].items()
-    }
-    hundredths = [
-        apart["AdamW, one rate of 0.004"] - apart["our setting"],
-        apart["AdamW, tuned as widely"] - apart["our setting"],
-        record["losses"]["validation"],
-        min(race["splits"]["validation"]["counts"].values()),
-    ]
-    large = [run["losses"]["val"] for run in runs["playhouse"]["large"]]
-    thousandths = [runs["playhouse"]["forecast"]["loss"], statistics.mean(large)]
     quoted = [f"{x:.0f}" for x in (ratio["value"], *ratio["interval"])]
-    quoted += [f"{x:.2f}" for x in hundredths] + [f"{x:.3f}" for x in thousandths]
+    ours, one_rate, tuned = (
+        statistics.mean(run["loss"] for run in race["without"][name]["runs"])
+        for name in ("our setting", "AdamW, one rate of 0.004", "AdamW, tuned as widely")
+    )
+    counted = min(race["splits"]["validation"]["counts"].values())
+    hundredths = (one_rate - ours, tuned - ours, counted, record["losses"]["validation"])
+    quoted += [f"{x:.2f}" for x in hundredths]
+    large = statistics.mean(run["losses"]["val"] for run in forecast["playhouse"]["large"])
+    quoted += [f"{x:.3f}" for x in (forecast["playhouse"]["forecast"]["loss"], large)]
     assert not absent(readme, *quoted)
     assert record["seconds"] / 60 == pytest.approx(45, abs=5), "three quarters of an hour"
 
