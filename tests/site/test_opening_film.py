@@ -81,7 +81,7 @@ def test_it_plays_once_rests_while_paused_and_stops_for_who_moves_it_by_mouse_ke
         page.clock.run_for(5_000)
         shows(page, 1)
         control(page, "Play").click()
-        page.touchscreen.tap(box["x"] + box["width"] / 2, y)
+        page.touchscreen.tap(x, y)
         control(page, "Play").wait_for()
 
 
