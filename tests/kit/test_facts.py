@@ -6,16 +6,10 @@ from pathlib import Path
 import pytest
 
 from scratchformer_course.kit import facts
-from tools.execute import about
 
 ROOT = Path(__file__).resolve().parents[2]
-TITLE = "# 07 · A title: more of it\n\nA promise.\n"
-
-
-def notebook(folder, *cells, course=None):
-    path = folder / "07_a.ipynb"
-    path.write_text(json.dumps({"cells": cells, "metadata": {"course": course}}), encoding="utf-8")
-    return path
+HUNDRED, PER_MINUTE = "word " * 100, "word " * 170
+EXERCISE = f"### Exercise 7.1 · A\n\n{PER_MINUTE}"
 
 
 def prose(source):
@@ -28,80 +22,40 @@ def code(source, printed="", *tags):
     return {"cell_type": "code", "metadata": metadata, "source": source, "outputs": outputs}
 
 
-def test_facts_come_from_metadata_and_cells(tmp_path):
+def test_facts_come_from_metadata_and_cells_and_are_asked_for_by_name(tmp_path):
+    path = tmp_path / "07_a.ipynb"
     course = {"needs": ["03"], "helped_by": ["05"], "seconds": 40}
-    cells = prose(TITLE), prose("### Exercise 7.1 · One\n\nDo it."), code("...")
-    chapter = facts.read(notebook(tmp_path, *cells, course=course))
-    assert (chapter.number, chapter.title, chapter.docname) == ("07", "A title", "notebooks/07_a")
+    cells = [prose("# 07 · A title: more of it"), prose("### Exercise 7.1 · One\n\nDo it.")]
+    path.write_text(json.dumps({"cells": cells, "metadata": {"course": course}}))
+    chapter = facts.read(path)
+    assert (chapter.number, chapter.title, chapter.exercises) == ("07", "A title", ("7.1",))
     assert (chapter.needs, chapter.helped_by, chapter.seconds) == (("03",), ("05",), 40)
-    assert chapter.exercises == ("7.1",)
-
-
-@pytest.mark.parametrize(
-    ("cells", "course", "message"),
-    [
-        ([], {"needs": [], "seconds": 1}, "no markdown cell"),
-        ([prose(TITLE)], {"needs": []}, "expected needs and seconds"),
-        (
-            [prose(TITLE)],
-            {"needs": ["03"], "needs_text": "slopes", "seconds": 1},
-            r"does not name \['03'\]",
-        ),
-    ],
-)
-def test_a_notebook_without_its_facts_is_refused_by_name(tmp_path, cells, course, message):
-    with pytest.raises(ValueError, match=rf"07_a\.ipynb: .*{message}"):
-        facts.read(notebook(tmp_path, *cells, course=course))
-
-
-HUNDRED, PER_MINUTE = "word " * 100, "word " * 170
+    path.write_text(json.dumps({"cells": cells, "metadata": {"course": {"needs": []}}}))
+    with pytest.raises(ValueError, match=r"07_a\.ipynb: .*expected needs and seconds"):
+        facts.read(path)
 
 
 @pytest.mark.parametrize(
     ("cells", "minutes"),
     [
-        ([prose(PER_MINUTE)], 1),
         ([prose(PER_MINUTE), prose(f"<details>\n\n{PER_MINUTE}\n\n</details>")], 1),
         ([prose(f'{PER_MINUTE}<div class="course-guess" data-question="a b"></div>' * 2)], 3),
         ([prose(f":::{{note}}\n{PER_MINUTE}\n:::\n\n{PER_MINUTE}")], 2),
         ([code(HUNDRED, HUNDRED)], 2),
         ([code(HUNDRED, HUNDRED, "hide-input")], 1),
         ([code(HUNDRED, HUNDRED, "hide-cell"), prose("a")], 0),
-        ([prose(f"### Exercise 7.1 · A\n\n{PER_MINUTE}"), code(HUNDRED), code(HUNDRED)], 0),
-        (
-            [
-                prose(f"### Exercise 7.1 · A\n\n{PER_MINUTE}"),
-                code("# @title Worked solution 7.1\n", HUNDRED, "hide-cell"),
-                prose(PER_MINUTE),
-            ],
-            1,
-        ),
-        ([prose(f"### Exercise 7.1 · A\n\n{PER_MINUTE}"), prose(f"## Next\n\n{PER_MINUTE}")], 1),
+        ([prose(EXERCISE), code(HUNDRED), code("# @title Worked solution 7.1\n", HUNDRED)], 0),
+        ([prose(EXERCISE), prose(f"## Next\n\n{PER_MINUTE}")], 1),
     ],
 )
 def test_minutes_count_what_is_open_and_no_exercises(cells, minutes):
     assert facts.minutes(cells) == minutes
 
 
-def test_no_chapter_needs_a_later_one_and_each_is_in_one_part():
+def test_no_chapter_needs_a_later_one_and_each_is_in_one_part_and_links_to_what_it_needs():
     known = facts.chapters(ROOT)
-    for chapter in known.values():
-        assert all(need < chapter.number for need in (*chapter.needs, *chapter.helped_by))
     assert [number for numbers in facts.parts(ROOT).values() for number in numbers] == list(known)
-
-
-def test_the_line_of_facts_links_to_what_a_chapter_needs():
-    known = facts.chapters(ROOT)
     for chapter in known.values():
         line = facts.line(chapter, known)
         for need in (*chapter.needs, *chapter.helped_by):
-            assert f"</{known[need].docname}>`" in line
-        assert "{0" not in line and "{1" not in line and "{2" not in line
-
-
-@pytest.mark.parametrize(
-    ("seconds", "stored", "written"),
-    [(41, 40, 40), (33, 40, 40), (12, 40, 10), (96, 40, 100), (3.4, 0, 3), (0.2, 0, 1)],
-)
-def test_an_execution_writes_seconds_only_where_they_are_others(seconds, stored, written):
-    assert about(seconds, stored) == written
+            assert need < chapter.number and f"</{known[need].docname}>`" in line
