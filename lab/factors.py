@@ -79,6 +79,7 @@ class Target:
         return np.median(np.array(measured)[self.rounds], axis=0)
 
 
+@np.errstate(all="ignore")  # a draw may be of two equal losses
 def factors(measured: dict, reference_steps: int) -> dict:
     """Each rung's steps and milliseconds, its factor, and Muon against the tuned AdamW.
 
