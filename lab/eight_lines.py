@@ -35,13 +35,13 @@ def examine(kind: str, name: str) -> list[dict[str, Any]]:
             return inner(input_ids=ids, use_cache=False).logits
 
         with torch.no_grad():
-            fine, whole = right_future_changes_nothing(model, ids), model(ids)
+            fine, full = right_future_changes_nothing(model, ids), model(ids)
             off = max(
-                (model(ids[:, :t]) - whole[:, :t]).abs().max().item() for t in range(1, TOKENS)
+                (model(ids[:, :t]) - full[:, :t]).abs().max().item() for t in range(1, TOKENS)
             )
             other = [torch.cat((ids[:, :t], ids[:, t:].flip(0)), dim=1) for t in range(1, TOKENS)]
             moved = max(
-                (model(o) - whole)[:, :t].abs().max().item() for t, o in enumerate(other, start=1)
+                (model(o) - full)[:, :t].abs().max().item() for t, o in enumerate(other, start=1)
             )
     except Exception as error:
         why = " ".join(f"{type(error).__name__}: {error}".split())[:160]

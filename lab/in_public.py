@@ -144,8 +144,8 @@ def small_config(kind: type, **changes: Any) -> Any:
 def classes() -> dict[str, str]:
     """Kind -> class, of all causal ones in the release that is installed."""
     names = importlib.import_module("transformers.models.auto.modeling_auto")
-    found = names.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.items()
-    return {kind: name if isinstance(name, str) else name[0] for kind, name in found}
+    listed = names.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.items()
+    return {kind: name if isinstance(name, str) else name[0] for kind, name in listed}
 
 
 def built(kind: str, name: str) -> Any:
@@ -172,8 +172,8 @@ def examine(kind: str, name: str) -> list[dict[str, str]]:
         report = diagnose(model, VOCABULARY, LENGTH, cache=cache_of_transformers(model))
     except Exception as error:
         return [not_built(f"{type(error).__name__}: {error}")]
-    told = [f for f in report.findings if f.verdict in ("failed", "noted")]
-    return [{"test": f.test, "found": f.verdict, "measured": f.measured[:160]} for f in told]
+    shown = [f for f in report.findings if f.verdict in ("failed", "noted")]
+    return [{"test": f.test, "found": f.verdict, "measured": f.measured[:160]} for f in shown]
 
 
 def not_built(why: str) -> dict[str, str]:
@@ -198,11 +198,11 @@ def apart(kind: str, name: str, by: Callable | None = None) -> list[dict[str, st
     process.start()
     yours.close()
     try:
-        found = mine.recv()
+        result = mine.recv()
     except EOFError:  # it was ended, or crashed
-        found = [not_built(f"no end in {SECONDS} s")]
+        result = [not_built(f"no end in {SECONDS} s")]
     process.join()
-    return [{"kind": kind, "class": name} | row for row in found]
+    return [{"kind": kind, "class": name} | row for row in result]
 
 
 def quiet_release() -> str:
@@ -223,10 +223,10 @@ def sweep(only: Iterable[str] = ()) -> dict[str, Any]:
     for kind, name in classes().items():
         if only and kind not in only:
             continue
-        found = apart(kind, name)
-        print(release, kind, json.dumps(found)[:300], file=sys.stderr, flush=True)
-        rows += found
-        if not found:
+        result = apart(kind, name)
+        print(release, kind, json.dumps(result)[:300], file=sys.stderr, flush=True)
+        rows += result
+        if not result:
             healthy.append(kind)
     seconds = round(time.perf_counter() - start)
     return {"seconds": seconds, "healthy": healthy, "rows": rows}
