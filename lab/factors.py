@@ -7,6 +7,7 @@ interval is an array, whose first number is the value itself.
 
 import math
 import statistics
+from typing import Any
 
 import numpy as np
 from scipy import stats

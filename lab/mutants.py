@@ -152,10 +152,12 @@ def mutated(source: str, most: int | None = None) -> dict[str, str]:
     )
     counts = [len(list(changes(node, names))) for node in ast.walk(tree)]
     places = [(i, j) for i, n in enumerate(counts) for j in range(n)]
-    if most is not None and most < len(places):
-        places = random.Random(source).sample(places, most)
+    if most is not None:
+        random.Random(source).shuffle(places)
     original, sources = ast.unparse(tree), {}
     for i, j in places:
+        if len(sources) == most:
+            break
         other = copy.deepcopy(tree)
         old = list(ast.walk(other))[i]
         new = list(changes(old, names))[j]
@@ -187,8 +189,9 @@ def mutants(number: str = "", most: int | None = None) -> Iterator[Mutant]:
                 continue
             sources: dict[str, Mutant] = {}
             for answer in exercise.solutions:
+                names = vars(sys.modules[answer.__module__])
+                answer = names.get(f"Right{exercise.name}", answer)  # a class behind a lambda
                 if answer.__qualname__.isidentifier():  # no lambda, and nothing a function made
-                    names = vars(sys.modules[answer.__module__])
                     source = textwrap.dedent(inspect.getsource(answer))
                     for text, place in mutated(source, most).items():
                         sources[text] = Mutant(exercise, place, answer_of(text, names))
