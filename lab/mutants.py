@@ -154,7 +154,8 @@ def mutated(source: str, most: int | None = None) -> dict[str, str]:
     places = [(i, j) for i, n in enumerate(counts) for j in range(n)]
     if most is not None:
         random.Random(source).shuffle(places)
-    original, sources = ast.unparse(tree), {}
+    original = ast.unparse(tree)
+    sources: dict[str, str] = {}
     for i, j in places:
         if len(sources) == most:
             break
