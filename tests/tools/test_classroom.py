@@ -25,8 +25,12 @@ from tools import classroom
 ROOT = Path(__file__).resolve().parents[2]
 SHELL = ROOT / "tests" / "lone" / "shell.py"
 LEAST = 24  # letters and signs of a line that nobody writes by chance
-# whole models, which the course shows or runs; so does the library
-MODELS = ("page_model/speedrun.py", "page_model/speedrun_config.py")
+# a whole model, which the course runs, and lines of the library that faults edit
+MODELS = (
+    "page_model/speedrun.py",
+    "ch23_silent_bugs/edited_library.py",
+    "ch23_silent_bugs/faults.py",
+)
 
 
 @pytest.fixture(scope="module")
