@@ -177,10 +177,10 @@ class GapTable:
 
     def __init__(self, pairs):
         self.total = len(pairs)
-        counters = [collections.Counter() for _ in range(8)]
+        counters: list[collections.Counter] = [collections.Counter() for _ in range(8)]
         self.common, self.left, self.right, self.after, self.before = counters[:5]
         self.english, self.german, self.both = counters[5:]
-        self.around = collections.defaultdict(collections.Counter)
+        self.around: dict[tuple, collections.Counter] = collections.defaultdict(collections.Counter)
         for a, b in pairs:
             words = ["[CLS]", *a, "[SEP]"]
             self.common.update(a)

@@ -131,10 +131,11 @@ def exchange_share(figures: dict) -> float:
 def ratio(figures: dict) -> dict:
     """Tokens a second, by two processes and by one with the same halves."""
     tokens = figures["batch_size"] * figures["context_length"]
-    sides = (figures["seconds"][way] for way in ("together", "in turn"))
-    speeds = [[tokens / seconds for seconds in side] for side in sides]
-    row = runs.row("two processes", "one process, the halves in turn", "tokens/s", *speeds)
-    return runs.with_ratio(row, fewest=1)
+    ours, theirs = (
+        [tokens / seconds for seconds in figures["seconds"][way]] for way in ("together", "in turn")
+    )
+    reference = "one process, the halves in turn"
+    return runs.with_ratio(runs.row("two processes", reference, "tokens/s", ours, theirs), fewest=1)
 
 
 def measure(options) -> dict:

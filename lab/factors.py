@@ -87,7 +87,8 @@ def factors(measured: dict, reference_steps: int) -> dict:
     """
     ladder, final = measured["ladder"], measured["rivals"]["final"]
     target = Target(measured, len(next(iter(ladder.values()))["ms"]))
-    steps, before, rungs = np.full(DRAWS + 1, float(reference_steps)), None, {}
+    steps, before = np.full(DRAWS + 1, float(reference_steps)), None
+    rungs: dict[str, dict] = {}
     for name, rung in ladder.items():
         steps = target.steps(rung["runs"]) if "runs" in rung else steps
         ms = target.milliseconds(rung["ms"])
