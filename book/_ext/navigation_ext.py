@@ -1,45 +1,30 @@
 """A Sphinx extension: on every chapter, the whole machine with a mark where the reader is.
 
 It stands below the chapter's line of facts; at the chapter's end a card leads on. On each page the
-side bar is folded but for the reader's part, and links to the glossary carry a preview.
+side bar is folded but for the reader's part.
 The machine is the drawing of `scratchformer_course/pages/flow.py`: its `STAGES` name the parts and
-the chapters about each, and `BESIDE` has the other chapters. Titles and addresses come from the
+the chapters about each, its `BESIDE` the other chapters. Titles and addresses come from the
 chapters, and a build in which a chapter is in no part, or in two, ends. The picture comes into the
 written page alone, so the search index does not hold its words for each chapter.
 """
 
-import re
-from functools import cache
 from html import escape
 from pathlib import Path
 from typing import Any
 
-from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
 from scratchformer_course.kit.facts import Chapter, chapters
-from scratchformer_course.pages.flow import STAGES, strip, strip_columns
-
-GLOSSARY = "book/glossary"
-BESIDE = {  # a name, and its chapters: what is no part of the way from a prompt to its next token
-    "tensors": ("00",),
-    "BERT": ("13",),
-    "translation": ("14",),
-    "scale": ("15", "16", "17"),
-    "today": ("18", "19", "20", "21"),
-    "craft": ("22", "23"),
-}
+from scratchformer_course.pages.flow import BESIDE, STAGES, strip, strip_columns
 
 
-def machine(current: Chapter, known: dict[str, Chapter]) -> str:
+def navigation(current: Chapter, known: dict[str, Chapter]) -> str:
     """The picture for one of the `known` chapters."""
     named = [n for numbers in [*STAGES.values(), *BESIDE.values()] for n in numbers]
     if sorted(named) != sorted(known):
         faults = sorted({n for n in {*named, *known} if named.count(n) != 1 or n not in known})
-        raise ExtensionError(
-            f"machine_ext: chapters {faults} are not in one part of the machine each"
-        )
+        raise ExtensionError(f"chapters {faults} are not in one part of the machine each")
 
     def link(number: str, name: str) -> str:
         chapter = known[number]
@@ -57,7 +42,7 @@ def machine(current: Chapter, known: dict[str, Chapter]) -> str:
         return f'<li class="course-here">{links}</li>'
 
     stages = "".join(part(*stage) for stage in STAGES.items())
-    beside = "".join(part(*each) for each in BESIDE.items())
+    beside = "".join(part(*row) for row in BESIDE.items())
     return (
         f'<nav class="course-machine" aria-label="The whole machine">'
         "<p>The whole machine, and where you are in it</p>"
@@ -66,7 +51,7 @@ def machine(current: Chapter, known: dict[str, Chapter]) -> str:
     )
 
 
-def add_machine(
+def add_navigation(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
     """`html-page-context`: the picture, below a chapter's line of facts."""
@@ -77,7 +62,7 @@ def add_machine(
     before, tag, rest = context["body"].partition('<p class="course-facts">')
     if current and tag:
         facts, end, after = rest.partition("</p>")
-        body = f"{before}{tag}{facts}{end}\n{machine(current, known)}{after}"
+        body = f"{before}{tag}{facts}{end}\n{navigation(current, known)}{after}"
         card = end_card(current, known, context["next"])
         context["body"] = body + card
         if f'href="{context["next"]["link"]}"' in card:
@@ -123,35 +108,9 @@ def fold_parts(
     context["generate_toctree_html"] = folded
 
 
-@cache
-def first_sentences(app: Sphinx) -> dict[str, str]:
-    """The beginning of each entry of the glossary, by its anchor."""
-    glossary = app.env.get_doctree(GLOSSARY)
-    return {
-        id: re.split(r"(?<=\.) ", " ".join(item.children[-1][0].astext().split()))[0]
-        for item in glossary.findall(nodes.definition_list_item)
-        for term in item.findall(nodes.term)
-        for id in term["ids"]
-    }
-
-
-def add_previews(
-    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
-) -> None:
-    """`html-page-context`: links to the glossary carry what previews.js shows."""
-    if doctree is not None and pagename != GLOSSARY:
-        context["body"] = re.sub(
-            r'(?<=glossary\.html#)(term-[^"]+)"',
-            lambda found: f'{found[0]} data-preview="{escape(first_sentences(app)[found[1]])}"',
-            context["body"],
-        )
-
-
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Register the hook and the styles."""
+    """Register the hooks and the styles."""
     app.add_css_file("map.css")
-    app.connect("html-page-context", add_machine, priority=400)  # before the link for reports
-    app.add_js_file("previews.js", defer="defer")
-    app.connect("html-page-context", add_previews)
+    app.connect("html-page-context", add_navigation, priority=400)  # before the link for reports
     app.connect("html-page-context", fold_parts, priority=900)  # after the theme's function
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
