@@ -91,9 +91,7 @@ def shipped() -> dict[str, tuple[str, str]]:
     return scripts
 
 
-def add_files(
-    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
-) -> None:
+def add_files(app: Sphinx, pagename: str, _: str, context: dict, doctree: Any) -> None:
     """`html-page-context`: the scripts and the styles for a page that holds live figures."""
     holders = HOLDER.findall(context.get("body", ""))
     if not holders:

@@ -14,6 +14,7 @@ from typing import Any
 
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
+from welcome_ext import html_of
 
 from scratchformer_course.kit.facts import Chapter, chapters
 from scratchformer_course.pages.flow import BESIDE, STAGES, strip, strip_columns
@@ -26,34 +27,19 @@ def navigation(current: Chapter, known: dict[str, Chapter]) -> str:
         faults = sorted({n for n in {*named, *known} if named.count(n) != 1 or n not in known})
         raise ExtensionError(f"chapters {faults} are not in one part of the machine each")
 
-    def link(number: str, name: str) -> str:
-        chapter = known[number]
-        mark = ' aria-current="page"' if chapter == current else ""
-        return (
-            f'<a href="{Path(chapter.docname).name}.html"{mark} '
-            f'title="{escape(f"{number} · {chapter.title}")}">{name}<b>{number}</b></a>'
-        )
-
-    def part(name: str, numbers: tuple[str, ...]) -> str:
-        first, *others = numbers
-        links = "".join([link(first, f"<i>{name}</i> "), *(link(n, "") for n in others)])
-        if current.number not in numbers:
-            return f"<li>{links}</li>"
-        return f'<li class="course-here">{links}</li>'
-
-    stages = "".join(part(*stage) for stage in STAGES.items())
-    beside = "".join(part(*row) for row in BESIDE.items())
-    return (
-        f'<nav class="course-machine" aria-label="The whole machine">'
-        "<p>The whole machine, and where you are in it</p>"
-        f'<div>{strip(current.number)}<ol style="--stages: {strip_columns()}">{stages}</ol></div>'
-        f"<ul>{beside}</ul></nav>"
+    return html_of(
+        "strip",
+        current.docname,
+        current=current,
+        known=known,
+        stages={name: [known[number] for number in numbers] for name, numbers in STAGES.items()},
+        beside={name: [known[number] for number in numbers] for name, numbers in BESIDE.items()},
+        drawing=strip(current.number),
+        columns=strip_columns(),
     )
 
 
-def add_navigation(
-    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
-) -> None:
+def add_navigation(app: Sphinx, pagename: str, _: str, context: dict, doctree: Any) -> None:
     """`html-page-context`: the picture, below a chapter's line of facts."""
     if not pagename.startswith("notebooks/"):
         return
@@ -71,21 +57,14 @@ def add_navigation(
 
 def end_card(chapter: Chapter, known: dict[str, Chapter], after: dict[str, str]) -> str:
     """What a reader can do now, and the next chapter; `after` the last one, the next page."""
-    link, title = after["link"], after["title"]
+    link, title = after["link"], str(after["title"])
     if following := known.get(f"{int(chapter.number) + 1:02}"):
         link = f"{Path(following.docname).name}.html"
         title = f"{following.number} · {escape(following.title)}, {following.minutes} minutes"
-    can = f"<p>You can now {escape(chapter.can)}</p>" if chapter.can else ""
-    return (
-        f'<section class="course-end" aria-label="The end of the chapter">{can}'
-        f'<a class="course-continue" href="{link}"><b>Continue</b> <span>{title}</span>'
-        "</a></section>"
-    )
+    return html_of("end", chapter.docname, chapter=chapter, link=link, title=title)
 
 
-def fold_parts(
-    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
-) -> None:
+def fold_parts(app: Sphinx, pagename: str, _: str, context: dict, doctree: Any) -> None:
     """`html-page-context`: each part of the side bar is a fold, and that of the page is open.
 
     A page of no part (the welcome page, the search) opens all.

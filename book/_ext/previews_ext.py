@@ -57,9 +57,7 @@ def draw_card(number: str, title: str, text: str, address: str) -> bytes:
     return file.getvalue()
 
 
-def add_card(
-    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
-) -> None:
+def add_card(app: Sphinx, pagename: str, _: str, context: dict, doctree: Any) -> None:
     """`html-page-context`: a chapter's picture, after its description and before its tags."""
     if not pagename.startswith("notebooks/") or app.builder.format != "html":
         return
@@ -92,9 +90,7 @@ def first_sentences(app: Sphinx) -> dict[str, str]:
     }
 
 
-def add_previews(
-    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
-) -> None:
+def add_previews(app: Sphinx, pagename: str, _: str, context: dict, doctree: Any) -> None:
     """`html-page-context`: links to the glossary carry what previews.js shows."""
     if doctree is not None and pagename != GLOSSARY:
         context["body"] = re.sub(
