@@ -368,5 +368,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("syllabus", Syllabus)
     app.add_css_file("welcome.css")
     app.add_js_file("course-progress.js", defer="defer")
-    app.add_js_file("ticks-and-routes.js", defer="defer", priority=600)  # after course-progress.js
+    app.add_js_file("navigation.js", defer="defer", priority=600)  # after course-progress.js
     return {"version": "2", "parallel_read_safe": True, "parallel_write_safe": True}
