@@ -3,7 +3,7 @@
 // they start from disk, too.
 
 course.define("workers", () => {
-  const PARTS = ["model", "matrix", "trainer", "text", "export", "counts", "session"];
+  const PARTS = ["model", "kernels", "matrix", "trainer", "text", "export", "counts", "session"];
 
   // What a worker runs
   const program = () => `${course.program(...PARTS)}\ncourse.session.serve();`;

@@ -18,7 +18,7 @@ from tests.site.conftest import toc_pages
 
 ROOT = Path(__file__).resolve().parents[2]
 LINE = ".course-guess-line"
-COVER = ".course-cover"
+COVER = ".course-guess-cover"
 SHOW = "Just show me"
 NEVER = "Never cover answers"
 # as when the browser keeps nothing for a page; the theme's own notes are left alone
@@ -41,7 +41,7 @@ def keep_number(page, question, text):
 def below(line):
     """The text of what answers, which stands uncovered right below a line."""
     return line.evaluate("""e => { const below = e.nextElementSibling;
-      return below.matches('.course-veil.course-open') && below.innerText; }""")
+      return below.matches('.course-guess-answer.course-open') && below.innerText; }""")
 
 
 def focused_text(page):
@@ -59,20 +59,20 @@ def asked_on(name):
             yield attrs, printed(cells[key]) if key in cells else []
 
 
-# a word that no page has and a button in each veil, which take no space
-PROBES = """document.querySelectorAll('.course-veiled').forEach((veiled, i) => {
-  (veiled.querySelector('p, li, td, .output > *') ?? veiled.firstElementChild)
+# a word that no page has and a button in each answer, which take no space
+PROBES = """document.querySelectorAll('.course-guess-answer').forEach((answer, i) => {
+  (answer.querySelector('p, li, td, .output > *') ?? answer.firstElementChild)
     .insertAdjacentHTML('beforeend', '<span class="probe" style="position: absolute">' +
       `xyzzy ${i}<button>plugh ${i}</button></span>`);
 })"""
 BOTTOMS = """[...document.querySelectorAll('article h2, article h3, article .cell, article p')]
-  .filter(e => e.checkVisibility() && !e.closest('.course-veil, .course-guess'))
+  .filter(e => e.checkVisibility() && !e.closest('.course-guess-answer, .course-guess'))
   .map(e => e.getBoundingClientRect().bottom + scrollY)"""
 LOW = """covers => covers.every(e => e.getBoundingClientRect().height <= 300)"""
-TOP = "button => button.closest('.course-veil').getBoundingClientRect().top + scrollY"
-SEEN = """[...document.querySelectorAll('.course-veiled > *')]
+TOP = "button => button.closest('.course-guess-cover').getBoundingClientRect().top + scrollY"
+SEEN = """[...document.querySelectorAll('.course-guess-answer > *')]
   .map(e => e.checkVisibility({visibilityProperty: true}))"""
-PRINTED = """[...document.querySelectorAll('.course-veiled > :not(details)')]
+PRINTED = """[...document.querySelectorAll('.course-guess-answer > :not(details)')]
   .every(e => e.checkVisibility({visibilityProperty: true}))"""
 REACHED = """[...document.querySelectorAll('.probe button')].filter(e => {
   e.focus({preventScroll: true});
@@ -80,8 +80,8 @@ REACHED = """[...document.querySelectorAll('.probe button')].filter(e => {
 }).length"""
 
 
-def read_in_veils(page):
-    return "".join(veil.aria_snapshot() for veil in page.locator(".course-veil").all())
+def read_in_answers(page):
+    return "".join(answer.aria_snapshot() for answer in page.locator(".course-guess-answer").all())
 
 
 def keeps_its_secrets(page):
@@ -90,7 +90,7 @@ def keeps_its_secrets(page):
     assert page.locator(COVER).evaluate_all(LOW)
     sizes = page.locator(COVER).all_inner_texts()
     assert all(re.search(r"\(.*about [1-9]\d*0 words\)", size) for size in sizes), sizes
-    read = read_in_veils(page)
+    read = read_in_answers(page)
     assert not any(page.evaluate(SEEN)) and "xyzzy" not in read and "plugh" not in read
     assert page.evaluate(REACHED) == 0
     page.emulate_media(media="print")
@@ -104,21 +104,21 @@ def keeps_its_secrets(page):
         pairs = zip(before, page.evaluate(BOTTOMS), strict=True)
         moved = [abs(now - then) for then, now in pairs if then <= top]
         assert moved and max(moved) < 1, "something has moved"
-        assert page.evaluate("document.activeElement.matches('.course-veil.course-open')")
+        assert page.evaluate("document.activeElement.matches('.course-guess-answer.course-open')")
     assert all(page.evaluate(SEEN))
-    assert read_in_veils(page).count("xyzzy") == page.evaluate(REACHED) > 0
+    assert read_in_answers(page).count("xyzzy") == page.evaluate(REACHED) > 0
     page.locator(".probe").evaluate_all("probes => probes.forEach(probe => probe.remove())")
 
 
-def test_on_each_page_what_answers_a_guess_stands_in_its_veil(site):
+def test_on_each_page_what_answers_a_guess_stands_under_its_cover(site):
     for name in toc_pages():
         article = parsed(site / f"{name}.html").article
         texts = {attrs["data-question"]: answers for attrs, answers in asked_on(name)}
         asked = article.select(".course-guess")
         assert {each["data-question"] for each in asked} == set(texts) and len(asked) == len(texts)
         for question, answers in texts.items():
-            (veil,) = article.select(f".course-veil[data-question={question}]")
-            shown = "".join(veil.get_text().split())
+            (answer,) = article.select(f".course-guess-answer[data-question={question}]")
+            shown = "".join(answer.get_text().split())
             assert all("".join(text.split()) in shown for text in answers), (name, question)
 
 
@@ -126,7 +126,7 @@ def test_on_each_page_what_answers_a_guess_stands_in_its_veil(site):
 
 
 def asking(question, below, **attributes):
-    """A guess, and what stands below it to the end of its veil."""
+    """A guess, and what answers it."""
     given = " ".join(f'data-{name}="{value}"' for name, value in attributes.items())
     return f"""<div class="course-guess" data-question="{question}" data-answer-is="prose"
   {given}></div>
@@ -160,7 +160,7 @@ SMALL = "\nFree again.\n\n".join([
     asking("later", SEVEN, ask="a number", answer="7"),
 ])  # fmt: skip
 QUESTIONS = 4
-FIRST = [True] * 2 + [False] * 3  # of all blocks that are veiled, those of the first question
+FIRST = [True] * 2 + [False] * 3  # of all blocks that are covered, those of the first question
 
 
 @pytest.fixture(scope="module")
@@ -170,7 +170,7 @@ def small(tmp_path_factory):
     (folder / "index.md").write_text(f"# A page\n\n{SMALL}", encoding="utf-8")
     (folder / "conf.py").write_text(
         f"import sys\nsys.path.insert(0, {str(ROOT / 'book' / '_ext')!r})\n"
-        "extensions = ['myst_parser', 'veil_ext']\nhtml_theme = 'basic'\n"
+        "extensions = ['myst_parser', 'guess_ext']\nhtml_theme = 'basic'\n"
         f"html_static_path = [{str(ROOT / 'book' / '_assets')!r}, {str(PACKAGE / LOADER)!r}]\n"
         "html_css_files = ['course.css']\n"
         "html_js_files = [('loader.js', {'defer': 'defer', 'priority': 100})]\n"
@@ -266,9 +266,7 @@ def test_without_storage_guesses_and_covers_last_for_the_visit(browser, small):
         assert page.locator(LINE).count() == 0 and page.locator(COVER).count() == QUESTIONS
 
 
-def test_without_scripts_nothing_is_asked_and_before_they_come_nothing_veiled_is_painted(
-    browser, small
-):
+def test_without_scripts_nothing_is_asked_and_before_they_come_no_answer_is_painted(browser, small):
     with opened(browser, small, javascript=False) as page:
         found = page.locator(".course-guess").all()
         assert [each.bounding_box()["height"] for each in found] == [0] * QUESTIONS
@@ -299,12 +297,12 @@ def test_keys_and_the_browsers_own_accessibility_tree_go_past_what_is_covered(pa
     assert SHOW in reached and "plugh" not in "".join(reached)
     page.keyboard.press("Enter")
     page.keyboard.press("Tab")
-    assert page.evaluate("Boolean(document.activeElement.closest('.course-veiled'))")
+    assert page.evaluate("Boolean(document.activeElement.closest('.course-guess-answer'))")
     assert read() != []
 
 
 def test_a_match_of_the_browsers_search_uncovers_for_this_visit_and_a_button_for_good(page):
-    page.evaluate("""document.querySelector('.course-veiled')
+    page.evaluate("""document.querySelector('.course-guess-answer')
       .dispatchEvent(new Event('beforematch', {bubbles: true}))""")
     assert page.evaluate(SEEN) == FIRST
     reload(page)
@@ -316,7 +314,7 @@ def test_a_match_of_the_browsers_search_uncovers_for_this_visit_and_a_button_for
 
 def test_words_and_places_that_the_reader_looks_for_uncover_their_question(page, small):
     place = page.locator("#there")
-    for ending in ("?highlight=counted", "#:~:text=Twelve%20in%20a%20hundred", "#there", ""):
+    for ending in ("#:~:text=Twelve%20in%20a%20hundred", "#there", ""):
         page.evaluate("localStorage.clear()")
         page.goto("about:blank")
         page.goto(small + ending)
@@ -336,7 +334,7 @@ def test_never_cover_holds_on_all_pages_and_in_other_tabs(page, small):
     other.goto(small)
     other.get_by_label(NEVER).check()
     assert other.locator(COVER).count() == 0 and all(other.evaluate(SEEN))
-    page.wait_for_function("!document.querySelector('.course-cover')")
+    page.wait_for_function("!document.querySelector('.course-guess-cover')")
     reload(other)
     assert other.get_by_label(NEVER).is_checked() and all(other.evaluate(SEEN))
     other.get_by_label(NEVER).uncheck()

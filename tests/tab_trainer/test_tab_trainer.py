@@ -34,6 +34,8 @@ from tests.tab_trainer.gradients import (
 B = ROWS
 in_node = Node(
     "page_model/model.js",
+    "tab_trainer/kernels.js",
+    "tab_trainer/kernels.js",
     "tab_trainer/matrix.js",
     Tr="tab_trainer/trainer.js",
     Text="tab_trainer/text.js",
