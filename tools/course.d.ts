@@ -66,6 +66,16 @@ interface Live {
     cells: HTMLElement[][];
     show(weights: Numbers[], asks: number, isClosed: (t: number, s: number) => boolean): void;
   };
+  wordBars(
+    name: string,
+    words: Element[],
+    colour: string,
+  ): { element: HTMLElement; show(shares: number[], texts: string[]): void };
+  numberField(
+    name: string,
+    largest: number,
+    on: { write(number: number): void; refuse?(): void; left(): void },
+  ): { input: HTMLInputElement; fill(number: number): void };
   slider(
     name: string,
     range: {

@@ -4,6 +4,7 @@
 
 course.define("ch09_block", () => {
   const { el, button, slider, note, title, table, newSwitch, choice } = course.live;
+  const { wordBars, numberField } = course.live;
   const { newCache } = course.model;
   const { norm, apply, add, attend, activate } = course.model.parts;
   const OPEN = { causal: true, heads: [] }; // the causal mask is off, and no head is
@@ -116,43 +117,22 @@ course.define("ch09_block", () => {
     }
 
     // The sentence: a bar over each word, as high as what it has of the channel in the end
-    const bars = words.map(() => el("div.sx-blk-fill"));
-    const levels = words.map(() => el("div"));
-    const sentence = el("div.sx-blk-sentence", [
-      note(`The bars show how much ${word} each word has in the end.`),
-      el("div", { role: "group", "aria-label": `${word} of each word` }, [
-        words.map((name, t) => el("div", levels[t], el("div.sx-blk-rail", bars[t]), el("b", name))),
-      ]),
-    ]);
+    const feet = words.map((name) => el("b", name));
+    const bars = wordBars(`${word} of each word`, feet, "stream");
 
     // The network's first hidden number: the weights that can be edited, and its bias
     const fields = [];
-    function field(name, read, write) {
-      const input = el("input", {
-        type: "number",
-        min: -LARGEST,
-        max: LARGEST,
-        step: "any",
-        "aria-label": name,
-        oninput: () => {
-          const number = input.value === "" ? NaN : Number(input.value);
-          const isGood = Math.abs(number) <= LARGEST; // NaN is not
-          input.setAttribute("aria-invalid", String(!isGood));
-          if (!isGood) return;
-          write(number);
-          draw();
-        },
-        onblur: fill,
-      });
-      fields.push({ input, read });
-      return input;
+    function field(name, read, change) {
+      const write = (number) => {
+        change(number);
+        draw();
+      };
+      const made = numberField(name, LARGEST, { write, left: fill });
+      fields.push({ ...made, read });
+      return made.input;
     }
     function fill() {
-      for (const { input, read } of fields) {
-        if (document.activeElement === input) continue;
-        input.value = read();
-        input.setAttribute("aria-invalid", String(false));
-      }
+      for (const { fill, read } of fields) fill(read());
     }
     const [LOOKS, BIAS] = ["mlp.c_fc.weight", "mlp.c_fc.bias"];
     const restore = () => {
@@ -216,10 +196,8 @@ course.define("ch09_block", () => {
       for (const each of places.buttons) each.disabled = !on.norm;
       const has = end.map((vector) => vector[channels.indexOf(word)]);
       const full = Math.max(TALL, ...has);
-      for (const [t, level] of has.entries()) {
-        bars[t].style.height = `${(100 * Math.max(0, level / full)).toFixed(2)}%`;
-        levels[t].textContent = short(level);
-      }
+      const shares = has.map((level) => level / full);
+      bars.show(shares, has.map(short));
       const most = Math.max(1, ...three.map(largest));
       map.replaceChildren(
         title("Who reads whom"),
@@ -253,7 +231,8 @@ course.define("ch09_block", () => {
 
     restore(); // which draws
     return el("div", [
-      sentence,
+      note(`The bars show how much ${word} each word has in the end.`),
+      bars.element,
       el("div.sx-blk-controls", switches),
       rules,
       el("div.sx-blk-controls", numbers.element, places.element),

@@ -181,11 +181,6 @@ def test_the_score_of_a_text_counts_every_target_once():
     assert loss == pytest.approx(evaluate(model, torch.tensor(ids), 9), abs=1e-4)
 
 
-def test_too_large_a_model_is_told():
-    with pytest.raises(JavaScriptError, match="these sizes need more than 2 MB"):
-        in_node('Tr.newTape(2 ** 21, "plain").take(1e6)')
-
-
 # ---- the text ----
 
 

@@ -85,6 +85,42 @@ course.define("live", () => {
     return { element, cells, show };
   }
 
+  // Words with a bar over each: show(shares, texts) gives heights from 0 to 1, and what is above
+  function wordBars(name, words, colour) {
+    const columns = words.map((word) => el("div", el("div"), el("div.sx-rail", el("div")), word));
+    const style = `--colour: var(--sx-${colour})`;
+    const element = el("div.sx-word-bars", { role: "group", "aria-label": name, style }, columns);
+    function show(shares, texts) {
+      for (const [i, { children }] of columns.entries()) {
+        children[0].textContent = texts[i];
+        children[1].firstChild.style.height = `${(100 * Math.max(0, shares[i])).toFixed(2)}%`;
+      }
+    }
+    return { element, show };
+  }
+
+  // A field for a number of at most this size: write(number) hears of each good one, refuse() of
+  // others, left() when the reader goes. fill(number) writes one, unless a reader is there
+  function numberField(name, largest, { write, refuse = () => {}, left }) {
+    const size = { min: -largest, max: largest, step: "any" };
+    const mark = (isGood) => input.setAttribute("aria-invalid", String(!isGood));
+    function oninput() {
+      const number = input.value === "" ? NaN : Number(input.value);
+      const isGood = Math.abs(number) <= largest; // NaN is not
+      mark(isGood);
+      if (isGood) write(number);
+      else refuse();
+    }
+    const on = { oninput, onblur: left };
+    const input = el("input", { type: "number", ...size, "aria-label": name, ...on });
+    function fill(number) {
+      if (document.activeElement === input) return;
+      input.value = number;
+      mark(true);
+    }
+    return { input, fill };
+  }
+
   // A grid whose cells know their data-row and data-column: to point at one, or to move to it by the
   // arrow keys, chooses it
   function gridCursor(grid, choose) {
@@ -429,8 +465,8 @@ course.define("live", () => {
     }
   }
 
-  const parts = { el, newId, button, title, note, table, bar, label, wordMap };
-  const fields = { slider, sliderOver, choice, check, newSwitch, seedField };
+  const parts = { el, newId, button, title, note, table, bar, label, wordMap, wordBars };
+  const fields = { slider, sliderOver, choice, check, newSwitch, seedField, numberField };
   const boxes = { scrolling, fold, tabs, bars, named };
   const moves = { roving, rovingLine, gridCursor, press, player, draggable, placeIn, turnable };
   const drawings = { drawing, words, line, circle, way, path, describe };
