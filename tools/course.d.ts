@@ -100,6 +100,8 @@ interface Live {
     value: number,
     onchange?: () => void,
   ): { element: HTMLElement; input: HTMLInputElement; get(): number };
+  newStatus(text?: string): HTMLElement;
+  region(tag: string, name: string, ...children: Child[]): any;
   scrolling(kind: string, name: string): HTMLElement;
   fold(name: string, ...children: Child[]): HTMLDetailsElement;
   tabs(
@@ -148,6 +150,7 @@ interface Live {
   listed(names: string[]): string;
   sum(numbers: Numbers): number;
   mean(numbers: Numbers): number;
+  listOf<T>(length: number, make: (i: number) => T): T[];
   ranked(numbers: { keys(): Iterable<number> }): number[];
   start(): void;
   fetchLast(): Promise<void>;

@@ -2,8 +2,8 @@
 // the softmax makes weights of the others, and the weights mix the words' vectors.
 
 course.define("ch05_averaging", () => {
-  const { el, format, slider, button, note, title, table, bar, wordMap } = course.live;
-  const { listed, ranked, choice, sum } = course.live;
+  const { el, format, slider, button, note, title, table, bar, wordMap, listed } = course.live;
+  const { ranked, choice, sum } = course.live;
   const { softmax } = course.model;
 
   // ---- calculations ----
@@ -127,5 +127,5 @@ course.define("ch05_averaging", () => {
   }
 
   course.figures.weighted_past = build;
-  return { mix, takings };
+  return { mix };
 });

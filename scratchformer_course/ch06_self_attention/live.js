@@ -4,7 +4,7 @@
 
 course.define("ch06_self_attention", () => {
   const { el, button, note, title, table, bar, check, press, wordMap, wordBars } = course.live;
-  const { format, listed, named, numberField } = course.live;
+  const { newStatus, format, listed, named, numberField } = course.live;
   const { softmax } = course.model;
   const LARGEST = 99; // the size of a number that can be typed
   const SEEN = 0.005; // a weight that changes by less looks the same
@@ -116,7 +116,7 @@ course.define("ch06_self_attention", () => {
     }
     const masking = check("Mask: hide later words", hide, { class: "sx-att-mask" });
     const mask = masking.box;
-    const status = el("p.sx-status", { role: "status" });
+    const status = newStatus();
     const summary = el("summary");
     const steps = el("div.sx-att-parts");
     const row = el("details.sx-att-row", summary, steps);

@@ -3,8 +3,8 @@
 // off, with the same block several times, and with other weights in the network's first hidden number.
 
 course.define("ch09_block", () => {
-  const { el, button, slider, note, title, table, newSwitch, choice } = course.live;
-  const { wordBars, numberField } = course.live;
+  const { el, button, slider, note, title, table, newSwitch, choice, listOf } = course.live;
+  const { newStatus, wordBars, numberField } = course.live;
   const { newCache } = course.model;
   const { norm, apply, add, attend, activate } = course.model.parts;
   const OPEN = { causal: true, heads: [] }; // the causal mask is off, and no head is
@@ -22,8 +22,7 @@ course.define("ch09_block", () => {
     const model = { config, weights: Object.fromEntries(named) };
     const layer = (name, x) => apply(model, `h.0.${name}`, x, T);
     const normed = (name, x) => norm(model, `h.0.${name}`, x, T);
-    const rows = (x, width) =>
-      Array.from({ length: T }, (_, t) => [...x.slice(t * width, (t + 1) * width)]);
+    const rows = (x, width) => listOf(T, (t) => [...x.slice(t * width, (t + 1) * width)]);
     let map = null;
     const parts = {
       // one head without a mask
@@ -44,7 +43,7 @@ course.define("ch09_block", () => {
       return on.norm && on.post ? normed(ln, sum) : sum;
     }
     let stream = Float32Array.from(x.flat());
-    return Array.from({ length: count }, () => {
+    return listOf(count, () => {
       const middle = sublayer("attention", "ln_1", stream);
       const end = sublayer("network", "ln_2", middle);
       const stations = [stream, middle, end].map((x) => rows(x, C));
@@ -170,7 +169,7 @@ course.define("ch09_block", () => {
         ])
       : null;
 
-    const status = el("p.sx-status", { role: "status" });
+    const status = newStatus();
     const map = el("div.sx-blk-part");
     const stations = STATIONS.map(() => el("div.sx-blk-part"));
 

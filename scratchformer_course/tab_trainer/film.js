@@ -2,8 +2,8 @@
 // the end, and can be looked at again.
 
 course.define("film", () => {
-  const { el, button, rovingLine, title, note, table } = course.live;
-  const { drawing, fold, press } = course.live;
+  const { el, button, rovingLine, title, note, table, listOf, drawing, fold } = course.live;
+  const { press } = course.live;
   const FAINTEST = 0.02; // weights that are no larger are not drawn
   const OPENING = 60; // characters of a sample that stand in the table
 
@@ -69,7 +69,7 @@ course.define("film", () => {
       press(buttons, i, true);
       const T = run.first.length;
       const heads = weights.flatMap((ofBlock, block) =>
-        Array.from({ length: run.config.n_heads }, (_, head) => {
+        listOf(run.config.n_heads, (head) => {
           const name = `block ${block + 1}, head ${head + 1}`;
           const ofHead = ofBlock.subarray(head * T * T, (head + 1) * T * T);
           return el("div", mapOf(ofHead, T, name), note(name));

@@ -2,7 +2,7 @@
 // grows.
 
 course.define("plot", () => {
-  const { el, format, table, drawing, words, line, way } = course.live;
+  const { el, format, table, drawing, words, line, way, listOf } = course.live;
   // Of the plot, in pixels
   const HEIGHT = 230;
   const [LEFT, RIGHT, TOP, BOTTOM] = [40, 12, 22, 30]; // its margins
@@ -27,7 +27,7 @@ course.define("plot", () => {
   function axes({ x, y }, width, longest, lowest, highest) {
     const seconds = [0.1, 1, 10, 100, 1000, 10000].filter((s) => s < longest);
     const apart = highest < 13 ? 1 : Math.ceil(highest / 30) * 5;
-    const losses = Array.from({ length: 13 }, (_, i) => apart * i);
+    const losses = listOf(13, (i) => apart * i);
     const shown = losses.filter((loss) => loss >= lowest && loss < highest);
     return [
       seconds.map((s) => [

@@ -5,7 +5,7 @@
 course.define("race", () => {
   /** @type {{ last: any, counts: any }} */
   const measured = { last: null, counts: null }; // what the last run gave, for whoever measures
-  const { el, format, button, note, fold } = course.live;
+  const { el, format, button, note, fold, newStatus } = course.live;
   const { newPlot, curveTable } = course.plot;
   const { inHundred } = course.film;
   const TRAIN = "Train a GPT in this tab";
@@ -91,9 +91,9 @@ course.define("race", () => {
     const again = button("Stop", () => giveUp("Stopped."), { hidden: "" });
     const label = "How much of the training is done";
     const progress = el("progress", { max: 1, value: 0, "aria-label": label });
-    const status = el("p.sx-status", { role: "status" }, UNTRAINED);
+    const status = newStatus(UNTRAINED);
     const progressText = el("p.sx-status");
-    const memory = el("p.sx-status", { role: "status" });
+    const memory = newStatus();
     const forget = button("Forget it", async () => {
       mayKeep = false;
       change("forget");

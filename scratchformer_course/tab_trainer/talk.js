@@ -1,7 +1,7 @@
 // Talk to a trained model: type a line, and it goes on from it.
 
 course.define("talk", () => {
-  const { el, label, title } = course.live;
+  const { el, label, title, newStatus } = course.live;
   const { inFrames, changesInWords } = course.explorer;
   const { copyButton, address } = course.scene;
   const LONGEST = 200; // characters of an answer
@@ -18,7 +18,7 @@ course.define("talk", () => {
     const copy = copyButton("Copy this talk", () => `${scene.plain()}\n\n${address()}`.trim());
     copy.disabled = true;
     const said = []; // [line, how it went on] of each turn
-    const status = el("p.sx-status", { role: "status" });
+    const status = newStatus();
     let interrupt = () => {};
 
     function answer(event) {

@@ -346,6 +346,7 @@ course.define("live", () => {
   const listed = (names) => names.join(", ").replace(/, ([^,]*)$/, " and $1");
   const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
   const mean = (numbers) => sum(numbers) / numbers.length;
+  const listOf = (length, make) => Array.from({ length }, (_, i) => make(i));
 
   // The places of some numbers, that of the largest first
   const ranked = (numbers) => Array.from(numbers.keys()).sort((a, b) => numbers[b] - numbers[a]);
@@ -353,11 +354,14 @@ course.define("live", () => {
   const title = (text = "") => el("p.sx-title", text);
   const note = (text) => el("p.sx-caption", text);
 
-  // A box that may scroll, and so is a tab stop with a name
-  function scrolling(kind, name) {
-    const tag = kind === "sx-scroll" ? "div" : "p";
-    return el(tag, { class: kind, tabindex: 0, role: "group", "aria-label": name });
-  }
+  // What the figure says of itself
+  const newStatus = (text = "") => el("p.sx-status", { role: "status" }, text);
+
+  // A part that is a tab stop with a name, as it may scroll
+  const region = (tag, name, ...children) =>
+    el(tag, { tabindex: 0, role: "group", "aria-label": name }, children);
+  const scrolling = (kind, name) =>
+    region(`${kind === "sx-scroll" ? "div" : "p"}.${kind.replaceAll(" ", ".")}`, name);
 
   // A table of texts or elements, or of cells that are made already; the first of each row is its
   // header. `sums` are rows at its foot
@@ -467,9 +471,9 @@ course.define("live", () => {
 
   const parts = { el, newId, button, title, note, table, bar, label, wordMap, wordBars };
   const fields = { slider, sliderOver, choice, check, newSwitch, seedField, numberField };
-  const boxes = { scrolling, fold, tabs, bars, named };
+  const boxes = { newStatus, region, scrolling, fold, tabs, bars, named };
   const moves = { roving, rovingLine, gridCursor, press, player, draggable, placeIn, turnable };
   const drawings = { drawing, words, line, circle, way, path, describe };
-  const texts = { format, grouped, percent, visible, listed, sum, mean, ranked };
+  const texts = { format, grouped, percent, visible, listed, sum, mean, ranked, listOf };
   return { ...parts, ...fields, ...boxes, ...moves, ...drawings, ...texts, start, fetchLast };
 });
