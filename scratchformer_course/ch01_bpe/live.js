@@ -13,7 +13,7 @@ course.define("ch01_bpe", () => {
   // ---- calculations ------------------------------------------------------------------------
 
   function load({ merged, pattern }) {
-    const bytes = Array.from({ length: BYTES }, (_, i) => String.fromCharCode(i));
+    const bytes = listOf(BYTES, (i) => String.fromCharCode(i));
     return course.tokenizer.load({
       tokenizer: "ByteBPE",
       tokens: [...bytes, ...merged],
@@ -97,7 +97,8 @@ course.define("ch01_bpe", () => {
   // ---- drawing -----------------------------------------------------------------------------
 
   const { el, button, slider, note, title, scrolling, table, rovingLine, fold } = course.live;
-  const { drawing, words, line, circle, way, press, player, grouped } = course.live;
+  const { listOf, newStatus, drawing, words, line, circle, way, press, player } = course.live;
+  const { grouped } = course.live;
 
   // Bytes above, the piece below, a line from each part to what it became
   function tree(root) {
@@ -180,7 +181,7 @@ course.define("ch01_bpe", () => {
       draw();
       play.moved();
     });
-    const status = el("p.sx-status", { role: "status" });
+    const status = newStatus();
     const list = el("div.sx-pieces", { role: "group", "aria-label": "Pieces" });
     const heading = title();
     const made = scrolling("sx-scroll", "What the piece was made of");

@@ -4,8 +4,8 @@
 // Needs: page_model/model.js
 
 course.define("ch05_averaging", () => {
-  const { el, format, slider, button, note, title, table, bar, wordMap } = course.live;
-  const { listed, ranked, choice, sum } = course.live;
+  const { el, format, slider, button, note, title, table, bar, wordMap, listed } = course.live;
+  const { ranked, choice, sum } = course.live;
   const { softmax } = course.model;
 
   // ---- calculations ----
@@ -129,5 +129,5 @@ course.define("ch05_averaging", () => {
   }
 
   course.figures.weighted_past = build;
-  return { mix, takings };
+  return { mix };
 });

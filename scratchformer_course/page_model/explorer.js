@@ -7,7 +7,7 @@
 // Needs: model.js tokenizer.js scene.js
 
 course.define("explorer", () => {
-  const { el, newId, label, visible, tabs, sum } = course.live;
+  const { el, newId, label, visible, tabs, sum, newStatus } = course.live;
   const views = {};
   const models = {}; // hash -> {model, tokenizer}, made when first needed
 
@@ -63,7 +63,7 @@ course.define("explorer", () => {
     const on = { oninput, onblur: readNow };
     const field = el("textarea", { rows: 2, spellcheck: "false", autocomplete: "off", ...on });
     field.value = settings.prompt;
-    const status = el("p.sx-status", { role: "status" });
+    const status = newStatus();
     const element = el("div.sx-prompt", [label(name, field), field, status]);
     const say = (text) => {
       status.textContent = text;

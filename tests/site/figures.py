@@ -1,7 +1,7 @@
 """The live figures: one table of what each is made from, and of what a reader does with it.
 
-`test_figures.py` holds what is true of all of them. A figure's own file has what is particular to
-it: that its numbers are Python's.
+`test_figures.py` holds what is true of all of them. What is particular to one stands in
+`test_stored_figures.py` and `test_moved_figures.py`.
 """
 
 import functools
