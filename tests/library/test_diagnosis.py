@@ -466,30 +466,43 @@ def test_a_fault_of_batches_or_loss_is_found_and_named(options, test, suspect):
 # --- training ----------------------------------------------------------------------------------
 
 
+class Unscaling(torch.optim.AdamW):
+    """An optimiser that takes a scale out of gradients, as a fused one does for a scaler."""
+
+    def step(self):
+        for p in [p for group in self.param_groups for p in group["params"]]:
+            p.grad /= 512
+        super().step()
+
+
 def loop(fault=None):
-    """A training loop that is written out, and can be broken in one way."""
+    """A training loop that is written out, and can be broken in one way, or scale its loss."""
 
     def training(model):
         weights = list(model.parameters())
+        kind = Unscaling if fault == "scale" else torch.optim.AdamW
         groups = parameter_groups(model, 0.1)[: 1 if fault == "part" else 2]
-        optimizer = torch.optim.AdamW(groups, lr=1e-3)
+        optimizer = kind(groups, lr=1e-3, fused=fault == "scaler")
         scheduler = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.1, total_iters=20)
+        scaler = torch.amp.GradScaler("cpu", init_scale=512, enabled=fault == "scaler")
 
         def step(batches):
             targets = sum(y.numel() for _, y in batches)
             optimizer.zero_grad()
             for x, y in batches:
-                loss = nll(model(x), y, reduction="sum")
+                loss = F.cross_entropy(model(x).view(y.numel(), -1), y.view(-1), reduction="sum")
                 loss = loss / (y.numel() if fault == "summed" else targets)
                 loss = loss.detach().requires_grad_() if fault == "detached" else loss
-                (-loss if fault == "wrong sign" else loss).backward()
+                loss = loss * {"wrong sign": -1, "scale": 512}.get(fault, 1)
+                scaler.scale(loss).backward()
                 if fault == "one lost" and x is not batches[-1][0]:
                     optimizer.zero_grad()
                 if fault == "stepped early":
                     optimizer.step()
-            if fault != "summed":
+            if fault not in ("summed", "scale", "scaler"):
                 nn.utils.clip_grad_norm_(weights, 0.1)
-            (torch.optim.SGD(weights) if fault == "another" else optimizer).step()
+            scaler.step(torch.optim.SGD(weights) if fault == "another" else optimizer)
+            scaler.update()
             scheduler.step()
             model.train(fault != "evaluation")
 
@@ -512,42 +525,13 @@ def own_step(**settings):
     return training
 
 
-class Unscaling(torch.optim.AdamW):
-    """An optimiser that takes a scale out of gradients, as a fused one does for a scaler."""
-
-    def step(self):
-        for p in [p for group in self.param_groups for p in group["params"]]:
-            p.grad /= 512
-        super().step()
-
-
-def scaled(fused):
-    def training(model):
-        groups = parameter_groups(model, 0.1)
-        optimizer = torch.optim.AdamW(groups, fused=True) if fused else Unscaling(groups)
-        scaler = torch.amp.GradScaler("cpu", init_scale=512, enabled=fused)
-
-        def step(batches):
-            targets = sum(y.numel() for _, y in batches)
-            for x, y in batches:  # which stand in one piece, as those of a run
-                nats = F.cross_entropy(model(x).view(y.numel(), -1), y.view(-1), reduction="sum")
-                scaler.scale(nats / targets * (1 if fused else 512)).backward()
-            scaler.step(optimizer)
-            scaler.update()
-            optimizer.zero_grad()
-
-        return optimizer, step
-
-    return training
-
-
 TRAININGS = {
     "a loop": loop(),
     "bfloat16": own_step(precision="bfloat16"),
     "muon": own_step(muon_lr=0.02),
     "a rate for matrices": own_step(matrix_lr=0.01, clip=math.inf),
-    "a scaler": scaled(fused=True),
-    "a scale": scaled(fused=False),
+    "a scaler": loop("scaler"),
+    "a scale": loop("scale"),
 }
 
 
