@@ -79,7 +79,7 @@ def test_nothing_is_written_after_the_end_however_likely_and_wished_for_it_is():
 
     model = small()
     model.decode = decode
-    assert beam_search(model, SOURCE, 4, 3, 10.0)[0].tolist() == [[BEGIN, END]] * 3
+    assert beam_search(model, SOURCE, 4, 40, 10.0)[0].tolist() == [[BEGIN, END]] * 3
 
 
 def test_scores_of_16_bits_are_added_up_in_32():
