@@ -222,7 +222,8 @@ def test_its_logits_are_those_of_transformers_and_it_answers(real):
 ODD = (
     "strawberry| the|I'll|'s|12| 3.14|2024-11-26|  |\n|\n\n|\t|   1|½|Ⅷ|٣|²|\u00a0|\u3000|ß| über|-"
 )
-ODD += "|नमस्ते|中文|한국어|😀|👩\u200d👧|e\u0301|<|im_start|<|x(x):\n    return x**2|...|“|\r\n|''|'re2|\v|\x85"
+ODD += "|नमस्ते|中文|한국어|😀|👩\u200d👧|e\u0301"
+ODD += "|<|im_start|<|x(x):\n    return x**2|...|“|\r\n|''|'re2|\v|\x85"
 
 
 def test_its_tokenizer_gives_the_ids_of_the_tokenizers_library(real, tmp_path):

@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from scratchformer.models import BERTConfig, GPT, GPTConfig
+from scratchformer.models import GPT, BERTConfig, GPTConfig
 from scratchformer.scaling import (
     ScalingLaw,
     activation_bytes,
