@@ -78,8 +78,8 @@ def pretrained(steps: int) -> GPT:
 
 
 def optimizer_of(model: nn.Module, lr: float) -> torch.optim.Optimizer:
-    own = [p for p in model.parameters() if p.requires_grad]
-    return torch.optim.AdamW(own, lr=lr, betas=(0.9, 0.95), weight_decay=0.0)
+    trained = [p for p in model.parameters() if p.requires_grad]
+    return torch.optim.AdamW(trained, lr=lr, betas=(0.9, 0.95), weight_decay=0.0)
 
 
 def step(optimizer: torch.optim.Optimizer, loss: Tensor) -> None:
@@ -287,7 +287,7 @@ def settings_of(tried: dict[str, float]) -> dict[str, float]:
 
 def best(tried: list[dict[str, float]]) -> dict[str, float]:
     """The settings with the best score."""
-    return settings_of(max(tried, key=lambda one: one["score"]))
+    return settings_of(max(tried, key=lambda trial: trial["score"]))
 
 
 def missing_neighbours(tried: list[dict[str, float]]) -> list[dict[str, float]]:

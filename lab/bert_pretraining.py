@@ -177,10 +177,10 @@ class GapTable:
 
     def __init__(self, pairs):
         self.total = len(pairs)
-        counters = [collections.Counter() for _ in range(8)]
+        counters: list[collections.Counter] = [collections.Counter() for _ in range(8)]
         self.common, self.left, self.right, self.after, self.before = counters[:5]
         self.english, self.german, self.both = counters[5:]
-        self.around = collections.defaultdict(collections.Counter)
+        self.around: dict[tuple, collections.Counter] = collections.defaultdict(collections.Counter)
         for a, b in pairs:
             words = ["[CLS]", *a, "[SEP]"]
             self.common.update(a)
@@ -271,13 +271,13 @@ def drawn(seed, size):
 
 def best_rates(data, size, gaps, name):
     """The loss on development pairs after each of the rates, in runs of a quarter of the length."""
-    found = {}
+    losses = {}
     pairs = [pair for texts in gaps.values() for pair in texts]
     for lr in size["rates"]:
         model = pretrained(data, 100, max(2, size["steps"] // 4), lr, name == "GPT")
-        found[lr] = loss_on(data, model, pairs, name == "GPT")
-        print(name, lr, found[lr], flush=True)
-    return found
+        losses[lr] = loss_on(data, model, pairs, name == "GPT")
+        print(name, lr, losses[lr], flush=True)
+    return losses
 
 
 def gap_rows(data, models, seed, gaps):

@@ -75,12 +75,12 @@ def ways(size: dict) -> dict[str, Callable]:
         nats = distributed.sum_over_processes(loss) if together else loss
         return lambda: update(trained, optimizer, batches, nats, precision=precision)
 
-    own = [halves[distributed.rank()]]
+    local_halves = [halves[distributed.rank()]]
     return {
         "whole": step([tuple(ids)]),
         "in turn": step(halves),
-        "together": step(own, together=True),
-        "no exchange": step(own),
+        "together": step(local_halves, together=True),
+        "no exchange": step(local_halves),
     }
 
 
@@ -132,8 +132,8 @@ def ratio(figures: dict) -> dict:
     """Tokens a second, by two processes and by one with the same halves."""
     tokens = figures["batch_size"] * figures["context_length"]
     sides = (figures["seconds"][way] for way in ("together", "in turn"))
-    speeds = [[tokens / seconds for seconds in side] for side in sides]
-    row = runs.row("two processes", "one process, the halves in turn", "tokens/s", *speeds)
+    ours, theirs = ([tokens / seconds for seconds in side] for side in sides)
+    row = runs.row("two processes", "one process, the halves in turn", "tokens/s", ours, theirs)
     return runs.with_ratio(row, fewest=1)
 
 

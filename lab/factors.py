@@ -7,6 +7,7 @@ interval is an array, whose first number is the value itself.
 
 import math
 import statistics
+from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -79,6 +80,7 @@ class Target:
         return np.median(np.array(measured)[self.rounds], axis=0)
 
 
+@np.errstate(all="ignore")  # a draw may be of two equal losses
 def factors(measured: dict, reference_steps: int) -> dict:
     """Each rung's steps and milliseconds, its factor, and Muon against the tuned AdamW.
 
@@ -86,7 +88,8 @@ def factors(measured: dict, reference_steps: int) -> dict:
     """
     ladder, final = measured["ladder"], measured["rivals"]["final"]
     target = Target(measured, len(next(iter(ladder.values()))["ms"]))
-    steps, before, rungs = np.full(DRAWS + 1, float(reference_steps)), None, {}
+    steps, before = np.full(DRAWS + 1, float(reference_steps)), None
+    rungs: dict[str, dict[str, Any]] = {}
     for name, rung in ladder.items():
         steps = target.steps(rung["runs"]) if "runs" in rung else steps
         ms = target.milliseconds(rung["ms"])

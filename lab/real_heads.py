@@ -75,7 +75,7 @@ def measure(options: argparse.Namespace) -> dict:
         tried, others = tried[::13], others[:2]
     heads: dict[int, dict] = {}
     for head in range(1, model.config.n_heads + 1):
-        hits = [frame for frame, *text in tried if looks_at(model, tok, *text, head)]
+        hits = [frame for frame, text, word in tried if looks_at(model, tok, text, word, head)]
         heads[head] = {"right": [hits.count(frame) for frame in range(len(FRAMES))]}
         print(head, heads[head], flush=True)
     right = sum(looks_at(model, tok, text, word, HEAD) for word, text in others)

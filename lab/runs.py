@@ -213,9 +213,9 @@ def by_two_processes(module: str, *arguments: str, **environment: str) -> None:
     """Run `python -m MODULE ARGUMENTS` as two processes of one thread each, by torchrun."""
     torchrun = ["torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", module]
     places = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-    own = {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(places)} | environment
+    variables = {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(places)} | environment
     command = [sys.executable, "-m", *torchrun, *arguments]
-    subprocess.run(command, check=True, env=os.environ | own)
+    subprocess.run(command, check=True, env=os.environ | variables)
 
 
 @contextmanager

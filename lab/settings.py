@@ -36,8 +36,18 @@ from scratchformer_course.measurements import FOLDER
 FILE = FOLDER / "settings.json"
 T, SEEDS = 32, range(3)
 SIZES: dict[str, Any] = {"context_length": T, "d_model": 64, "n_heads": 4, "n_layers": 2}
-BATCH = {"steps": 256, "batch": 64, "rates": (0.008, 0.016, 0.032), "warmups": (0.05, 0.2)}
-SCHEDULES = {"steps": 1200, "batch": 16, "warmup": 60, "rates": (0.002, 0.004, 0.008, 0.016, 0.032)}
+BATCH: dict[str, Any] = {
+    "steps": 256,
+    "batch": 64,
+    "rates": (0.008, 0.016, 0.032),
+    "warmups": (0.05, 0.2),
+}
+SCHEDULES: dict[str, Any] = {
+    "steps": 1200,
+    "batch": 16,
+    "warmup": 60,
+    "rates": (0.002, 0.004, 0.008, 0.016, 0.032),
+}
 OPTIMIZERS: dict[str, tuple[float, ...]] = {  # the rates that each may try, in 100 steps
     "descent": (0.1, 0.3, 1.0, 3.0),
     "momentum": (0.03, 0.1, 0.3, 1.0),
@@ -84,7 +94,7 @@ def step(
 
 def scheduled(name: str, lr: float, steps: int, warmup: int) -> list[float]:
     """The rate of each step."""
-    schedule = {"lr": lr, "steps": steps, "warmup": warmup, "schedule": name}
+    schedule: dict[str, Any] = {"lr": lr, "steps": steps, "warmup": warmup, "schedule": name}
     return [learning_rate(done, **schedule) for done in range(steps)]
 
 

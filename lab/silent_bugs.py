@@ -142,18 +142,18 @@ def within_noise(cost: list[float], spread: float) -> bool:
     return abs(mean) < spread or least <= 0 <= greatest
 
 
-def derive(found: dict) -> dict:
+def derive(stored: dict) -> dict:
     """The measurement with each twin's mean and spread, and each patient's title and prices.
 
     A patient whose fault plays no part in training has its twin's weights, and no noise: its true
     price is noise only if the seeds do not agree on its sign.
     """
     twins, patients = {}, {}
-    for name, twin in found["twins"].items():
+    for name, twin in stored["twins"].items():
         mean, least, greatest = price(twin["right"], [0.0] * len(twin["right"])) or [0.0] * 3
         twins[name] = twin | {"mean": mean, "spread": round(greatest - least, 4)}
-    for name in filter(found["patients"].get, FAULTS):  # in their order
-        fault, entry = FAULTS[name], found["patients"][name]
+    for name in filter(stored["patients"].get, FAULTS):  # in their order
+        fault, entry = FAULTS[name], stored["patients"][name]
         twin = twins.get(fault.setting, {})
         rows = SAME_ROWS[fault.how]
         costs = {
@@ -166,7 +166,7 @@ def derive(found: dict) -> dict:
         if costs["right"]:
             spread = twin["spread"] if fault.trained else 0.0
             patients[name]["within_noise"] = within_noise(costs["right"], spread)
-    return found | {"twins": twins, "patients": patients, **picked(patients)}
+    return stored | {"twins": twins, "patients": patients, **picked(patients)}
 
 
 def picked(patients: dict) -> dict[str, dict[str, float]]:
@@ -204,20 +204,20 @@ def main(arguments: list[str] | None = None) -> dict:
     text = runs.load_text(write=options.write)
     steps, seeds = (4, 1) if options.quick else (SETTINGS["steps"], SETTINGS["seeds"])
     kept = runs.Kept(FILE, SETTINGS, options.write)
-    found = {"twins": kept.part("twins"), "patients": kept.part("patients")}
+    stored = {"twins": kept.part("twins"), "patients": kept.part("patients")}
     jobs: dict[str, Callable] = dict.fromkeys(HEALTHY, twin_run)
     jobs |= {name: patient_run for name, fault in FAULTS.items() if fault.trained}
     for seed in range(seeds):
         for name, job in jobs.items():
-            entries = found["twins" if job is twin_run else "patients"]
+            entries = stored["twins" if job is twin_run else "patients"]
             done = len(entries.get(name, {}).get("right", []))
             if done > seed or options.only not in (None, name):
                 continue
-            job(name, text, found, seed, steps)
+            job(name, text, stored, seed, steps)
             print(seed, name, {k: v for k, v in entries[name].items() if k != "curve"}, flush=True)
-            kept.found |= derive(found)
+            kept.found |= derive(stored)
             kept.keep()
-    return kept.found | derive(found)
+    return kept.found | derive(stored)
 
 
 if __name__ == "__main__":

@@ -26,7 +26,6 @@ from scratchformer.training.checkpoints import (
     History,
     TrainingState,
     load_checkpoint,
-    refuse_what_cannot_be_saved,
     save_checkpoint,
 )
 from scratchformer.training.config import TrainingConfig, make_optimizer
@@ -200,9 +199,9 @@ def train_on(
 def _settings(config: TrainingConfig, model: nn.Module) -> dict:
     """What a resumed run must share: the training settings and the model's sizes."""
     settings = {k: v for k, v in asdict(config).items() if k not in MAY_CHANGE}
-    own = getattr(model, "config", None)
-    if is_dataclass(own) and not isinstance(own, type):
-        settings["model"] = asdict(own)
+    model_config = getattr(model, "config", None)
+    if is_dataclass(model_config) and not isinstance(model_config, type):
+        settings["model"] = asdict(model_config)
     return settings
 
 
@@ -210,7 +209,6 @@ def _begin(checkpoint: str | Path, state: TrainingState, settings: dict, resume:
     """Go on from the checkpoint if it exists and `resume` is set; refuse what cannot be resumed."""
     if not (hasattr(state.batches, "state_dict") and hasattr(state.batches, "load_state_dict")):
         raise ValueError("the batches cannot be resumed, expected state_dict and load_state_dict")
-    refuse_what_cannot_be_saved(state.model)
     if Path(checkpoint).exists():
         if not resume:
             raise FileExistsError(f"{checkpoint} holds a run: pass resume=True, or move it away")

@@ -80,8 +80,8 @@ def _random(*shape):
 
 
 def _output_after_two(cached_step):
-    one, cached = torch.ones(1, 1), torch.tensor([[2.0], [4.0]])
-    return cached_step(one, one, 12 * one, torch.ones(2, 1), cached)[0]
+    first, cached = torch.ones(1, 1), torch.tensor([[2.0], [4.0]])
+    return cached_step(first, first, 12 * first, torch.ones(2, 1), cached)[0]
 
 
 cached_step = exercise(

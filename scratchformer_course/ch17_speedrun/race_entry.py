@@ -68,20 +68,20 @@ class Entry:
         if not math.isfinite(margin):
             return "Your entry did not learn: its loss is no number. Try lower rates."
         if margin < 0:
-            said = f"Your entry misses the wanted loss by {-margin:.3f} nats."
+            text = f"Your entry misses the wanted loss by {-margin:.3f} nats."
         elif self.times < 1:
-            said = f"Your entry beats the record: it takes {self.times:.2f} of its seconds,"
-            said += f" with {margin:.3f} nats to spare."
+            text = f"Your entry beats the record: it takes {self.times:.2f} of its seconds,"
+            text += f" with {margin:.3f} nats to spare."
         else:
-            said = "Your entry reaches the wanted loss, but not sooner: it takes"
-            said += f" {self.times:.2f} times the record's seconds."
+            text = "Your entry reaches the wanted loss, but not sooner: it takes"
+            text += f" {self.times:.2f} times the record's seconds."
         luck = 2 * self.noise / math.sqrt(seeds)
         if abs(margin) < luck:
             mean = "one seed" if seeds == 1 else f"a mean of {seeds} seeds"
-            said += f"\nThis may be luck: {mean} can be off by {luck:.3f}. Take more seeds."
+            text += f"\nThis may be luck: {mean} can be off by {luck:.3f}. Take more seeds."
         if margin >= 0 and 0.9 < self.times < 1:
-            said += "\nLess than a tenth of the time is the clock's noise: measure it again."
-        return said
+            text += "\nLess than a tenth of the time is the clock's noise: measure it again."
+        return text
 
 
 def enter(changes: Mapping[str, Any], seeds: int = 1) -> Entry:

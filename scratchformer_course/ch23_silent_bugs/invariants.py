@@ -277,9 +277,9 @@ def a_step_forgets_the_one_before(program: Program) -> None:
 
 def the_rate_counts_updates(program: Program) -> None:
     """Half of the updates take half of the schedule, in however many micro-batches."""
-    one = program.rate(50, 50, 100, 0.01)
+    halfway = program.rate(50, 50, 100, 0.01)
     four = program.rate(50, 200, 100, 0.01)
-    assert one == four, f"{one:.4f}, and {four:.4f} with micro-batches"
+    assert halfway == four, f"{halfway:.4f}, and {four:.4f} with micro-batches"
 
 
 def norms_do_not_decay(program: Program) -> None:

@@ -141,8 +141,8 @@ def _possible_configs(model: nn.Module, weights: dict[str, Tensor]) -> list[Spee
         return [model.config]
     if isinstance(model, GPT):
         shared = {f.name for f in fields(SpeedrunConfig)}
-        own = asdict(model.config)
-        return [SpeedrunConfig(**{k: v for k, v in own.items() if k in shared})]
+        settings = asdict(model.config)
+        return [SpeedrunConfig(**{k: v for k, v in settings.items() if k in shared})]
     V, C = weights["wte.weight"].shape
     return [
         SpeedrunConfig(

@@ -89,11 +89,11 @@ def best(student: str, chapter: str, verdicts: list[dict[str, str]]) -> list[Res
     """For each exercise of a chapter the last of the best verdicts."""
     results = []
     for exercise in exercises(chapter):
-        found = {"state": "not yet", "message": f"The check of `{exercise.name}` never ran."}
+        chosen = {"state": "not yet", "message": f"The check of `{exercise.name}` never ran."}
         for verdict in verdicts:
             if verdict["exercise"] == exercise.number:
-                found = max(verdict, found, key=lambda x: STATES.index(x["state"]))
-        results.append(Result(student, exercise.number, found["state"], found["message"]))
+                chosen = max(verdict, chosen, key=lambda x: STATES.index(x["state"]))
+        results.append(Result(student, exercise.number, chosen["state"], chosen["message"]))
     return results
 
 

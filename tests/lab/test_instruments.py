@@ -49,13 +49,6 @@ def test_all_places_patched_restore_everything(model):
         assert torch.allclose(model(pairs.other), model(pairs.clean), atol=1e-5)
 
 
-def test_a_push_of_length_zero_changes_nothing(model):
-    looked = inside.Inside(model, quick=True)
-    chances = looked.chances()[looked.rows, looked.test.rhyme].mean().item()
-    _, old = looked.pushed(torch.zeros(len(looked.test), 64))
-    assert old == pytest.approx(chances, abs=1e-6) and (looked.to != looked.test.rhyme).all()
-
-
 # --- its songs: what is silenced or cut is that and nothing else
 
 

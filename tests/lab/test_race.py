@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from lab import contests, factors, rivals, runs, tab_rivals, taken_apart, variants
+from lab import contests, factors, rivals, runs, tab_rivals, taken_apart
 from scratchformer_course.measurements import load_measurements
 from scratchformer_course.tab_trainer.race import RIVAL, TRAINING
 
@@ -24,8 +24,8 @@ def test_a_rung_is_one_change_and_the_last_is_the_configuration():
     model, training = taken_apart.configuration()
     with torch.device("meta"):
         for changes, _ in taken_apart.WITHOUT.values():
-            variants.build(V, model | changes)  # raises for what cannot be built
-        last, record = (variants.build(V, sizes).config for sizes in (of_model, model))
+            taken_apart.build(V, model | changes)  # raises for what cannot be built
+        last, record = (taken_apart.build(V, sizes).config for sizes in (of_model, model))
     assert last == record
     wanted = {"warmup": 0, **training, "betas": tuple(training["betas"])}
     for name in wanted.keys() - {"steps", "seed", "precision"}:

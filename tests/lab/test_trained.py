@@ -1,6 +1,5 @@
 """What the lab trains is what a chapter shows, and what ships is what was trained."""
 
-import json
 import math
 import random
 
@@ -14,58 +13,13 @@ from lab import (
     first_network,
     object_first,
     runs,
-    ship,
-    time_machine,
 )
-from scratchformer.data import scored_split
 from scratchformer.data.synthetic_pairs import random_sentence
-from scratchformer.models import GPT, GPTConfig
 from scratchformer.shipped import shipped_record, shipped_words
 from scratchformer.tokenizers import CharTokenizer
-from scratchformer.training import evaluate
 from scratchformer_course.ch11_training.stored_steps import load_checkpoints, training_record
 from scratchformer_course.ch21_answers.world import demonstrations, new_model
 from scratchformer_course.measurements import load_measurements
-
-
-def test_a_finished_run_becomes_a_shipped_model(tmp_path, monkeypatch, short_text):
-    tok = CharTokenizer.train(short_text)
-    sizes = {"context_length": 16, "d_model": 16, "n_heads": 2, "n_layers": 1}
-    torch.manual_seed(0)
-    trained = GPT(GPTConfig(vocab_size=tok.vocab_size, **sizes))
-    config = {"data": {"corpus": "any"}, "model": sizes, "training": {"seed": 3}}
-    history = {"steps": [7], "seconds": [1.2], "train_loss": [3.0], "val_loss": [3.1]}
-    for name in ("small", "small-development"):
-        run = tmp_path / name
-        trained.save(run)
-        tok.save(run / "tokenizer.json")
-        (run / "run.json").write_text(json.dumps(config))
-        (run / "history.json").write_text(json.dumps(history))
-    monkeypatch.setattr(ship, "RUNS", tmp_path)
-    monkeypatch.setattr(ship, "FOLDER", tmp_path / "shipped")
-    monkeypatch.setattr(ship, "read_config", lambda path: config)
-    (tmp_path / "shipped").mkdir()
-    record = ship.main(["small", "--write"])
-    folder = tmp_path / "shipped" / "small"
-    assert runs.read(folder / "record.json")["losses"] == record["losses"]
-    _, validation = scored_split(torch.tensor(tok.encode(short_text)), "validation")
-    loss = evaluate(GPT.from_pretrained(folder), validation, 16)
-    assert loss == pytest.approx(record["losses"]["validation_float16"], abs=1e-4)
-
-
-def test_the_time_machine_keeps_the_weights_of_each_step(monkeypatch, tmp_path, short_text):
-    sizes = {"context_length": 16, "d_model": 8, "n_heads": 2, "n_layers": 1}
-    monkeypatch.setattr(time_machine, "SIZES", sizes)
-    monkeypatch.setitem(time_machine.TRAINING, "context_length", 16)
-    monkeypatch.setitem(time_machine.TRAINING, "warmup", 1)
-    monkeypatch.setattr(time_machine, "RATES", (0.001, 0.03))
-    monkeypatch.setattr(time_machine, "STEPS", [0, 1, 5, 10])
-    monkeypatch.setattr(time_machine, "STORED", tmp_path / "own.safetensors")
-    time_machine.main(["--write"])
-    record = runs.read(tmp_path / "own.json")
-    checkpoints = load_checkpoints(tmp_path / "own.safetensors")
-    assert [step for step, _ in checkpoints] == [0, 1, 5, 10] == [*map(int, record["validation"])]
-    assert record["validation"]["10"] < record["validation"]["0"]
 
 
 def test_each_frame_of_the_film_is_what_its_checkpoint_gives():
@@ -126,10 +80,3 @@ def test_the_log_chance_is_that_of_the_answer_alone():
     log_p = model(ids).log_softmax(dim=-1)
     by_hand = sum(log_p[torch.arange(5), i - 1, ids[:, i]] for i in range(3, 8))
     assert torch.allclose(answers.log_prob(model, ids), by_hand, atol=1e-5)
-
-
-def test_a_sweep_goes_on_until_its_best_rate_has_worse_neighbours():
-    tried = [{"lr": lr, "beta": 1.0, "score": s} for lr, s in ((1e-3, 0.5), (3e-3, 0.8))]
-    assert answers.missing_neighbours(tried) == [{"lr": 1e-2, "beta": 1.0}]
-    tried.append({"lr": 1e-2, "beta": 1.0, "score": 0.2})
-    assert not answers.missing_neighbours(tried)

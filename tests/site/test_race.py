@@ -143,6 +143,14 @@ def test_a_run_waits_goes_on_and_stops_and_after_an_accident_the_model_of_before
     page.locator("[data-turns='1']").wait_for()
 
 
+def test_a_seed_gives_the_same_run_again_and_another_gives_another(page):
+    first, again = train(page), train(page)
+    page.get_by_label("Seed").first.fill("4")
+    other = train(page)
+    losses = [[loss for _, loss in run["curve"]] for run in (first, again, other)]
+    assert losses[0] == losses[1] and losses[1][-1] != losses[2][-1]
+
+
 WITHOUT = {
     "a worker that may not start": """window.Worker = class {
       constructor() { setTimeout(() => this.onerror({}), 50); }

@@ -39,8 +39,8 @@ def place_of(nats: float | int) -> float:
 def all_prices():
     """What each fault costs where the model is used, what is reported of it, and when loaded."""
     stored = load_measurements("silent_bugs")
-    found = {figure: prices(stored, figure) for figure in COLOURS}
-    rows = sorted(found["right"], key=lambda name: -found["right"][name].mean)
+    by_figure = {figure: prices(stored, figure) for figure in COLOURS}
+    rows = sorted(by_figure["right"], key=lambda name: -by_figure["right"][name].mean)
     top = 92
     d = Drawing(410, top + ROW * len(rows) + 26)
     left, right = 156, 400
@@ -61,8 +61,8 @@ def all_prices():
             spread = stored["twins"][FAULTS[name].setting]["spread"]
             d.line([(x(-spread), y), (x(spread), y)], "muted", 5)
         d.text(4, y, words(FAULTS[name]), anchor="start", size=13)
-        _marks(d, {f: x(found[f][name].mean) for f in COLOURS if name in found[f]}, y)
-    gains = sum(cost.mean < -0.05 for cost in found["reported"].values())
+        _marks(d, {f: x(by_figure[f][name].mean) for f in COLOURS if name in by_figure[f]}, y)
+    gains = sum(cost.mean < -0.05 for cost in by_figure["reported"].values())
     in_noise = sum(stored["patients"][name]["within_noise"] for name in rows)
     return d.show(
         f"{len(rows)} faults in rows, the highest price at the top, on an axis from −1 to 10 nats. "
@@ -106,12 +106,12 @@ def curves(name: str):
     """The loss that the program of a patient reports in training, and that of its twin."""
     stored, fault = load_measurements("silent_bugs"), FAULTS[name]
     twin = stored["twins"][fault.setting]["curve"][1:]  # all runs begin alike
-    own = stored["patients"][name]["curve"][1:] if fault.trained else twin
+    curve = stored["patients"][name]["curve"][1:] if fault.trained else twin
     number, steps = NUMBERS[name], stored["settings"]["steps"]
     d = Drawing(340, 124, size=13)
-    lowest, highest = min(*own, *twin), max(*own, *twin)
+    lowest, highest = min(*curve, *twin), max(*curve, *twin)
     lines = {"twin": [_point(i, loss, lowest, highest) for i, loss in enumerate(twin)]}
-    lines["patient"] = [_point(i, loss, lowest, highest) for i, loss in enumerate(own)]
+    lines["patient"] = [_point(i, loss, lowest, highest) for i, loss in enumerate(curve)]
     d.line([(34, 8), (34, 100), (228, 100)], "muted", 1)
     for loss in (lowest, highest):
         d.text(29, _point(0, loss, lowest, highest)[1], f"{loss:.1f}", "muted", 13, "end")
@@ -126,13 +126,13 @@ def curves(name: str):
         )
     d.line(lines["patient"], "key", 2.2)
     ends = _apart([lines["patient"][-1][1], lines["twin"][-1][1]], 17)
-    for (said, colour, losses), y in zip(
-        (("patient", "key", own), ("twin", "query", twin)), ends, strict=True
+    for (label, colour, losses), y in zip(
+        (("patient", "key", curve), ("twin", "query", twin)), ends, strict=True
     ):
-        d.text(236, y, f"{said} {losses[-1]:.2f}", colour, anchor="start")
+        d.text(236, y, f"{label} {losses[-1]:.2f}", colour, anchor="start")
     return d.show(
         f"Training loss over {steps} steps, two curves. That of patient {number} falls from "
-        f"{own[0]:.2f} to {own[-1]:.2f}, that of its healthy twin from {twin[0]:.2f} to "
+        f"{curve[0]:.2f} to {curve[-1]:.2f}, that of its healthy twin from {twin[0]:.2f} to "
         f"{twin[-1]:.2f}."
     )
 
@@ -176,10 +176,10 @@ def matrix():
     for faults in halves:
         bottom = _table(d, bottom, faults, diagnoses)
     legend = ("fails from first sight on", "fails since then", "failed at first only")
-    for i, (mark, said) in enumerate(zip(MARKS.values(), legend, strict=True)):
+    for i, (mark, label) in enumerate(zip(MARKS.values(), legend, strict=True)):
         x, y = (12, 212)[i % 2], bottom + 24 + 20 * (i // 2)
         d.circle(x, y, *mark)
-        d.text(x + 12, y, said, mark[1], anchor="start", size=13)
+        d.text(x + 12, y, label, mark[1], anchor="start", size=13)
     entries = diagnoses["patients"].values()
     first, now = (sum(bool(entry[when]) for entry in entries) for when in ("first_sight", "now"))
     return d.show(
