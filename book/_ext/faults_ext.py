@@ -39,7 +39,7 @@ class FaultDirective(SphinxDirective):
             text = self.markdown(name, words)
         except KeyError as error:
             raise self.error(f"{error} is no patient, or has no words") from error
-        for module in ("clinic", "invariants", "model_faults", "patients", "program_faults"):
+        for module in ("clinic", "faults", "invariants", "program"):
             self.env.note_dependency(f"scratchformer_course/ch23_silent_bugs/{module}.py")
         box = nodes.container()
         self.state.nested_parse(StringList(text.splitlines()), self.content_offset, box)
@@ -63,18 +63,18 @@ def curve(name: str, symptom: str) -> str:
 def diagnosis(name: str, cause: str) -> str:
     """The cause, its repair, its prices, which tests find it, and perhaps who has met it."""
     from scratchformer_course.ch23_silent_bugs.clinic import CLINIC
-    from scratchformer_course.ch23_silent_bugs.patients import PATIENTS
+    from scratchformer_course.ch23_silent_bugs.faults import FAULTS
 
-    patient, met = PATIENTS[name], ""
+    fault, met = FAULTS[name], ""
     if not cause:
         case = CLINIC[name]
         cause = case.cause
         where = "A near relation in public" if case.near else "In public"
         met = f"**{where}.** {case.found} See [{thread_name(case.thread)}]({case.thread})."
-    repair, test = "\n".join(patient.diff()), "\n".join(code_of(patient.invariant))
-    own, twin = f"silent_bugs.patients.{name}", f"silent_bugs.twins.{patient.twin}"
-    trained = str(patient.trained).lower()
-    return f"""**{patient.title}.** {cause} The repair, in `{patient.part}`:
+    repair, test = "\n".join(fault.diff()), "\n".join(code_of(fault.invariant))
+    own, twin = f"silent_bugs.patients.{name}", f"silent_bugs.twins.{fault.setting}"
+    trained = str(fault.trained).lower()
+    return f"""**{fault.title}.** {cause} The repair, in `{fault.function.__qualname__}`:
 
 ```diff
 {repair}
@@ -82,12 +82,12 @@ def diagnosis(name: str, cause: str) -> str:
 
 :::{{measured}}
 {{% from "patients.md" import prices, found_by %}}
-{{{{ prices({own}, {twin}, "{patient.twin}", "{patient.how}", {trained}) }}}}
+{{{{ prices({own}, {twin}, "{fault.setting}", "{fault.how}", {trained}) }}}}
 
 **With {{doc}}`diagnose <diagnosis>`.** {{{{ found_by(diagnoses.patients.{name}) }}}}
 :::
 
-**The test that finds it.** {inspect.getdoc(patient.invariant)}
+**The test that finds it.** {inspect.getdoc(fault.invariant)}
 
 ```python
 {test}

@@ -14,7 +14,7 @@ from docutils.parsers.rst import directives
 from matplotlib.image import imread
 
 from book._ext import race_ext
-from lab import gradients, tab
+from lab import tab
 from lab.firefox import PROGRAM, Firefox
 from scratchformer.cli import read_config
 from scratchformer.data import Playhouse
@@ -26,6 +26,7 @@ from scratchformer_course.tab_trainer.race import CONFIG, FIXED, TRAINING
 from tests.node import COURSE
 from tests.site.browsing import open_folds, opened, rows
 from tests.site.figures import fill, press, small, trained
+from tests.tab_trainer import gradients
 
 FIGURE = "race"
 TRAIN = "Train a GPT in this tab"
