@@ -19,6 +19,7 @@ from tests.chapters.test_ch04_live import descend
 from tests.site.browsing import LIVE, number, numbers, opened, rows, tables
 from tests.site.figures import around, drag, fill, press, shipped, status, stored, write_ahead
 
+
 @pytest.fixture
 def page(browser, saved, request):
     with opened(browser, saved(request.param)) as page:

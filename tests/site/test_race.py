@@ -12,7 +12,7 @@ from docutils.core import publish_doctree
 from docutils.parsers.rst import directives
 from matplotlib.image import imread
 
-from book._ext import race_ext
+from book._ext import live_ext
 from lab import tab
 from lab.firefox import PROGRAM, Firefox
 from scratchformer.data.corpora import Corpus
@@ -179,7 +179,7 @@ def test_in_firefox_too_it_trains(saved):
 
 
 def test_prose_about_a_text_stands_only_where_the_site_is_built_with_it(monkeypatch):
-    directives.register_directive("race-if", race_ext.IfDirective)
+    directives.register_directive("race-if", live_ext.IfDirective)
     kinds = {"tinyshakespeare": "shakespeare", "playhouse": "other"}
     text = "".join(f".. race-if:: {kind}\n\n   About {kind}.\n\n" for kind in kinds.values())
     for name, kind in kinds.items():
