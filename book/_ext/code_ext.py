@@ -24,7 +24,7 @@ from typing import Any
 from sphinx.application import Sphinx
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDER = "_static/live"  # where lean_ext.py looks for no names
+FOLDER = "_static/live"
 ENGINE = "scratchformer_course/kit/checks"
 # what tables import besides; the packages' __init__ files import the rest of them, and stay here
 MORE = ("scratchformer/files.py", "scratchformer/tokenizers/patterns.py")
@@ -77,9 +77,7 @@ def runs_in_page(room: str) -> bool:
     return hasattr(importlib.import_module(f"scratchformer_course.{room}.exercises"), "IN_NOTEBOOK")
 
 
-def add_files(
-    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
-) -> None:
+def add_files(app: Sphinx, pagename: str, _: str, context: dict, doctree: Any) -> None:
     """`html-page-context`: what a page needs for its exercises to run, and where Python is."""
     chapter = re.fullmatch(r"notebooks/(\d\d_\w+)", pagename)
     if not chapter or "data-exercise=" not in context.get("body", ""):

@@ -1,8 +1,8 @@
 // A stored film: one question asked of a model that continues, and of one that answers.
 
 course.define("ch21_answers", () => {
-  const { el, sliderOver, note, format, title } = course.live;
-  const { choice, drawing, words, way, sum: total } = course.live;
+  const { el, sliderOver, note, format, title, newStatus, choice, drawing, words } = course.live;
+  const { way, sum: total } = course.live;
   const visible = (text) => text.replaceAll("\n", "⏎");
 
   // Whether "47+38" answers 85, and whether it needs a borrow; null for what is no sum
@@ -78,10 +78,7 @@ course.define("ch21_answers", () => {
       host.replaceChildren(
         el("div.sx-columns", [
           el("div.sx-ans-left", title(`${n}?`), listed(n, texts)),
-          el("div.sx-ans-side", [
-            bars(n, chances, name),
-            el("p.sx-status", { role: "status" }, chance),
-          ]),
+          el("div.sx-ans-side", [bars(n, chances, name), newStatus(chance)]),
         ]),
       );
     }

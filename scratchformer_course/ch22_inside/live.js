@@ -2,8 +2,8 @@
 // that are expected. At its end heads can be silenced, each choice of them, since all are stored.
 
 course.define("ch22_inside", () => {
-  const { el, button, sliderOver, note, format, listed, title, table } = course.live;
-  const { drawing, words, way, circle, path, describe } = course.live;
+  const { el, button, sliderOver, note, format, listed, title, table, newStatus } = course.live;
+  const { region, drawing, words, way, circle, path, describe } = course.live;
   const LEVELS = "0123456789abcdefghijklmnopqrstuvwxyz"; // of a weight, from 0 to 1
   const SHADES = 5; // in which weights are drawn
   const [WIDTH, HEIGHT, LEFT, BOTTOM] = [330, 170, 34, 142]; // of the loss curve
@@ -99,7 +99,7 @@ course.define("ch22_inside", () => {
     const [n, last, again] = [song.length - 1, frames.length - 1, repeats(song)];
     let silenced = 0; // a bit for each head
     const run = curve(settings);
-    const status = el("p.sx-status", { role: "status" });
+    const status = newStatus();
     const steps = frames.map(({ step }) => String(step));
     const at = sliderOver("Steps", steps, moved, last);
     function moved() {
@@ -178,7 +178,7 @@ course.define("ch22_inside", () => {
         ]),
         el("div.sx-song-side", [at.element, run.svg, status, all]),
       ]),
-      el("div.sx-song-out", { tabindex: 0, role: "group", "aria-label": "Song" }, strip),
+      region("div.sx-song-out", "Song", strip),
       note(
         "Press a head to silence it: its mean over many songs stands in for what it gives. " +
           "Below the song stands the note that the model expects there: green, it repeats what it " +

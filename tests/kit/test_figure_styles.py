@@ -9,12 +9,26 @@ from scratchformer_course.kit.figure.live_figure import PACKAGE
 STYLES = sorted(PACKAGE.glob("ch*/live.css"))
 
 
+def blocks(css: str) -> list[str]:
+    """What stands before the outermost braces, in which a figure's rules are nested."""
+    text = re.sub(r"/\*.*?\*/", "", css, flags=re.S)
+    while (inner := re.sub(r"(\{[^{}]*)\{[^{}]*\}", r"\1", text)) != text:
+        text = inner
+    return [head.strip() for head in re.findall(r"([^{}]+)\{", text)]
+
+
+def test_blocks_are_those_outside():
+    css = "/* a {} */ a:is(c, d) { x: y; e { z: u } @media (w) { e { x: y } f {} } } b {}"
+    assert blocks(css) == ["a:is(c, d)", "b"]
+
+
 @pytest.mark.parametrize("path", STYLES, ids=lambda path: path.parent.name)
 def test_a_figures_rules_are_for_that_figure_alone(path):
     script = path.with_suffix(".js").read_text(encoding="utf-8")
-    figures = [f'.live-figure[data-figure="{x}"]' for x in re.findall(r"figures\.(\w+)", script)]
-    text = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.S)
-    heads = [head.strip() for head in re.findall(r"([^{};]+)\{", text)]
-    for head in (head for head in heads if not head.startswith("@")):
-        for selector in re.split(r",(?![^()]*\))", head):  # no comma parts them inside ()
-            assert selector.strip().split(" ")[0] in figures, selector
+    figures = set(re.findall(r"figures\.(\w+)", script))
+    heads = blocks(path.read_text(encoding="utf-8"))
+    assert heads
+    for head in heads:
+        assert head.startswith(".live-figure") and "," not in re.sub(r"\(.*?\)", "", head), head
+        names = set(re.findall(r'\[data-figure="(\w+)"\]', head))
+        assert names and names <= figures, head

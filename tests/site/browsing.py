@@ -214,6 +214,12 @@ def rows(page: Any, selector: str = "table") -> list[list[str]]:
     return table
 
 
+def focused(page: Any) -> str:
+    """The name, or else the text, of what has the focus."""
+    return page.evaluate("""() => document.activeElement.getAttribute('aria-label')
+      ?? document.activeElement.textContent""")
+
+
 def open_folds(page: Any, selector: str) -> None:
     """Open every fold that a reader can reach, and those inside them."""
     page.evaluate(

@@ -23,8 +23,10 @@ ONE_OF_EACH = {
     "notebooks/01_bpe",
     "notebooks/17_speedrun",
 }
-GUESSES = ":is(.course-guess, .course-veil)"
-CONTROLS = ".course-guess-row label, .course-guess-never, :is(.course-guess, .course-cover) button"
+GUESSES = ":is(.course-guess, .course-guess-answer)"
+CONTROLS = (
+    ".course-guess-row label, .course-guess-never, :is(.course-guess, .course-guess-cover) button"
+)
 HEIGHTS = "all => all.map(e => e.getBoundingClientRect().height)"
 # MathJax has written, the fonts are there; and all live figures were tried
 SETTLED = """() => Promise.all([window.MathJax?.startup?.promise, document.fonts.ready])

@@ -39,8 +39,8 @@ def test_the_outline_has_parts_and_pages_links_lead_somewhere_and_guesses_are_un
     assert len(inside) > 50
     outside = [str(link["/A"]["/URI"]) for link in links if "/Dest" not in link]
     assert [uri for uri in outside if not uri.startswith("https://")] == []
-    veiled = parsed(site / "notebooks" / "01_bpe.html").select(".course-veiled > p")
-    covered = [words(p.find(string=True))[:40] for p in veiled]
+    answers = parsed(site / "notebooks" / "01_bpe.html").select(".course-guess-answer > p")
+    covered = [words(p.find(string=True))[:40] for p in answers]
     text = "".join(words(page.extract_text()) for page in printed.pages)
     assert len(covered) >= 3 and [part for part in covered if part not in text] == []
 

@@ -37,8 +37,8 @@ def test_do_it_brings_the_figure_to_its_answer_whatever_was_pressed_before(site,
                 beside.locator(".sx-carried").wait_for()
             else:
                 loss = page.locator(".sx-losses tbody tr").nth(1).locator("td").inner_text()
-                answers = page.locator(".course-do + .live-figure ~ .course-veil")
-                assert not absent(answers.first.evaluate("veil => veil.textContent"), loss)
+                answers = page.locator(".course-do + .live-figure ~ .course-guess-answer")
+                assert not absent(answers.first.evaluate("answer => answer.textContent"), loss)
         press(page, "Bring it back")
         beside.wait_for(state="detached")
         assert page.evaluate("document.activeElement.closest('.live-figure') !== null")
@@ -82,14 +82,13 @@ def test_a_page_shows_links_or_leaves_out_figures_and_opens_a_view_on_its_own_pr
         tmp_path,
         ":::{live} 01_a law\nBelow **this** text.\n:::\n\n"
         ":::{live} 01_a law\n:link:\nText alone.\n:::\n\n"
-        ":::{live} 01_a two\n:optional:\nNot to be seen.\n:::\n\n"
         "```{drawing} page_model matrix_in_a_row\n```\n\n"
         + VIEW.replace("ALTERED", "and what they offer's"),
     )
     assert not complaints
     assert html.count('data-figure="law"') == 1 and html.count("Still.") == 1
     assert "<strong>this</strong>" in html and "Text alone." in html
-    assert "Not to be seen" not in html and 'class="course-drawing"' in html
+    assert 'class="course-drawing"' in html
     settings = json.loads(unescape(re.findall(r'data-settings="([^"]*)"', html)[1]))
     assert settings["altered"] == "and what they offer's"
     assert settings["views"] == ["patch", "switches"]
@@ -99,7 +98,7 @@ def test_a_page_shows_links_or_leaves_out_figures_and_opens_a_view_on_its_own_pr
 def test_what_is_not_there_or_does_not_fit_fails_the_build(tmp_path):
     wrong = [
         ":::{live} 01_a two\n:::\n\n",
-        ":::{live} 02_b law\n:optional:\n:::\n\n",
+        ":::{live} 02_b law\n:::\n\n",
         "```{drawing} page_model nothing\n```\n\n",
         "```{drawing} nothing at_all\n```\n\n",
         VIEW.replace("ALTERED", "and"),

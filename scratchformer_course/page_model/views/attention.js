@@ -1,8 +1,9 @@
 // The attention of any head, as a heatmap or as arcs, and the dot product behind each weight.
 
 course.define("view_attention", () => {
-  const { el, format, percent, roving, bars, button, title, note, scrolling, table } = course.live;
-  const { gridCursor, rovingLine, choice, press, fold, sum, describe } = course.live;
+  const { el, format, percent, roving, bars, button, title, note, scrolling } = course.live;
+  const { table, listOf, gridCursor, rovingLine, choice, press, fold, sum } = course.live;
+  const { describe } = course.live;
   const WINDOW = 26; // how many tokens fit a phone: of a longer prompt the last ones are shown
   const LEVELS = 6; // shades of a small picture
 
@@ -39,9 +40,7 @@ course.define("view_attention", () => {
       const name = { "aria-label": `Block ${i + 1}, head ${h + 1}` };
       return button("", () => choose(i, h), { ...place, ...name });
     };
-    const rows = Array.from({ length: L }, (_, i) =>
-      Array.from({ length: H }, (_, h) => choice(i, h)),
-    );
+    const rows = listOf(L, (i) => listOf(H, (h) => choice(i, h)));
     const lines = rows.map((row, i) => {
       return [el("span.sx-block-name", { "aria-hidden": "true" }, i + 1), row];
     });

@@ -1,4 +1,4 @@
-"""A Sphinx extension: what the page of thirty silent bugs shows of the patients of chapter 23.
+"""A Sphinx extension: what the page of thirty silent bugs shows of the faults of chapter 23.
 
 The symptom beside the curve, and the cause beside the faulty lines, the prices and the test:
 
@@ -26,8 +26,8 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 
-class PatientDirective(SphinxDirective):
-    """What is shown of a patient: Markdown, made of its name and the words on the page."""
+class FaultDirective(SphinxDirective):
+    """What is shown of a fault: Markdown, made of its name and the words on the page."""
 
     has_content = True
     required_arguments = 1
@@ -112,11 +112,11 @@ def thread_name(address: str) -> str:
     return f"{owner}/{repository}, {'issue' if kind == 'issues' else 'pull request'} {number}"
 
 
-class CurveDirective(PatientDirective):
+class CurveDirective(FaultDirective):
     markdown = staticmethod(curve)
 
 
-class DiagnosisDirective(PatientDirective):
+class DiagnosisDirective(FaultDirective):
     markdown = staticmethod(diagnosis)
 
 
