@@ -35,6 +35,15 @@ by what it draws if it can draw several things:
 
     :::{drawing} page_model matrix_in_a_row
     :::
+
+`race` stands for `race()`, a button that trains a GPT; what is in `race-if` is there only if the
+site is built with Tiny Shakespeare, or without it:
+
+    :::{race-if} shakespeare
+    :::
+
+    :::{race-if} other
+    :::
 """
 
 import importlib
@@ -200,6 +209,40 @@ class DrawingDirective(Directive):
             raise self.error(f"there is no drawing {module}.{name}: {error}") from error
 
 
+class RaceDirective(Directive):
+    """A button that trains a GPT, as `race()` gives it."""
+
+    def run(self) -> list[nodes.Node]:
+        from scratchformer_course.kit import facts
+        from scratchformer_course.tab_trainer import race
+
+        env = self.state.document.settings.env
+        first = facts.chapters(Path(env.srcdir))["01"].docname
+        figure = race()
+        figure.settings["why"] = env.app.builder.get_relative_uri(env.docname, first)
+        return [nodes.raw("", figure.placeholder(), format="html")]
+
+
+class IfDirective(Directive):
+    """Prose about the text that the page trains on."""
+
+    required_arguments = 1
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        from scratchformer.data import load_corpus
+
+        (wanted,) = self.arguments
+        if wanted not in ("shakespeare", "other"):
+            raise self.error(f"race-if {wanted}, expected shakespeare or other")
+        is_shakespeare = load_corpus("tinyshakespeare").name == "tinyshakespeare"
+        if is_shakespeare != (wanted == "shakespeare"):
+            return []
+        text = nodes.container()
+        self.state.nested_parse(self.content, self.content_offset, text)
+        return text.children
+
+
 def stored_outputs(path: Path) -> list[str]:
     """The HTML of all outputs of a notebook."""
     return [
@@ -215,5 +258,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("explorer", ExplorerDirective)
     app.add_directive("live", LiveDirective)
     app.add_directive("drawing", DrawingDirective)
+    app.add_directive("race", RaceDirective)
+    app.add_directive("race-if", IfDirective)
     app.connect("html-page-context", add_files, priority=600)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
