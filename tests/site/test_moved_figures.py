@@ -3,6 +3,7 @@
 All their calculations are compared with Python's in Node.js, in tests/chapters/.
 """
 
+import copy
 import math
 
 import pytest
@@ -11,10 +12,12 @@ import torch.nn.functional as F
 
 from scratchformer.positions import sinusoidal
 from scratchformer.tokenizers import ByteBPE
+from scratchformer.training import evaluate
 from scratchformer_course.ch02_embeddings.live import load_map
 from scratchformer_course.ch11_training.stored_steps import load_checkpoints
-from scratchformer_course.ch20_inference.live import BITS, size
+from scratchformer_course.ch20_inference.live import BITS, PASSAGE, size
 from scratchformer_course.measurements import load_measurements
+from scratchformer_course.page_model.fewer_bits import round_model
 from tests.chapters.test_ch04_live import descend
 from tests.site.browsing import LIVE, number, numbers, opened, rows, tables
 from tests.site.figures import around, drag, fill, press, shipped, status, stored, write_ahead
@@ -298,6 +301,11 @@ def test_in_fewer_bits_sizes_and_losses_are_pythons_and_two_bits_write_another_t
     assert kilobytes == f"{round(size(model, 4, 'tensor') / 1000):,} kB"
     assert float(loss) == pytest.approx(losses["4"], abs=6e-4)
     choose(2)
+    ids = torch.tensor(shipped()[1].encode(PASSAGE))
+    in_two_bits = evaluate(round_model(copy.deepcopy(model), 2, "tensor"), ids, len(ids))
+    assert number(page.locator("tbody td").nth(4).inner_text()) == pytest.approx(
+        in_two_bits, abs=1e-3
+    )
     differs = page.locator("mark:not(:empty)")
     differs.wait_for()
     exact, own = page.locator(".sx-text").all_text_contents()
