@@ -128,9 +128,8 @@ def test_a_wrong_file_is_reported_left_alone_in_the_directory_and_replaced_in_th
     assert (tmp_path / FILENAME).read_bytes() == CORRUPT and cached.read_bytes() == GOOD
 
 
-def test_a_cache_that_cannot_exist_costs_a_notice_and_not_the_text(network, tmp_path, monkeypatch):
-    (tmp_path / "file").write_text("a regular file, where a folder would have to be")
-    monkeypatch.setenv("SCRATCHFORMER_CACHE", str(tmp_path / "file" / "cache"))
+def test_a_cache_that_cannot_exist_costs_a_notice_and_not_the_text(network, tmp_path):
+    (tmp_path / "deep").write_text("a regular file, where a folder would have to be")
     assert "cannot keep the download" in real("download")
 
 
