@@ -4,7 +4,10 @@ import hashlib
 import os
 import subprocess
 import sys
+import threading
 import warnings
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -18,6 +21,7 @@ from scratchformer.data import train_val_split as split
 TEXT = "Enter a naïve ghost — and leave.\n" * 5000  # not only ASCII
 GOOD = TEXT.encode()
 FILENAME = "tinyshakespeare.txt"
+Downloader = pooch.HTTPDownloader
 CORRUPT, NOT_UTF8 = GOOD.replace(b"ghost", b"guest", 1), b"\xff" * 100
 
 
@@ -86,6 +90,20 @@ def test_the_directory_comes_first_the_cache_second_the_download_last(
     (tmp_path / FILENAME).write_bytes(GOOD)
     assert real("directory") == ""
     assert network.requests == [(corpora.CORPORA["tinyshakespeare"].url, 10)]
+
+
+def test_a_download_comes_from_a_server(network, tmp_path, monkeypatch):
+    monkeypatch.setattr(pooch, "HTTPDownloader", Downloader)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    (tmp_path / "input.txt").write_bytes(GOOD)
+    handler = partial(SimpleHTTPRequestHandler, directory=tmp_path)
+    source = corpora.CORPORA["tinyshakespeare"]
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}/input.txt"
+        monkeypatch.setitem(corpora.CORPORA, "tinyshakespeare", source._replace(url=url))
+        assert real("download") == ""
+        server.shutdown()
 
 
 def test_offline_asks_no_server_and_gives_playhouse_with_the_reasons(network, cached, monkeypatch):
