@@ -89,13 +89,12 @@ def test_what_killed_saves_left_is_removed_or_not_believed(saved):
     assert GPT.from_pretrained(saved).config.d_model == 32
 
 
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.bool])
-def test_tensors_and_a_record_come_back_as_they_were(tmp_path, dtype):
-    tensors = {"scalar": torch.tensor(1).to(dtype), "transposed": torch.ones(3, 2).T.to(dtype)}
+def test_tensors_and_a_record_come_back_as_they_were(tmp_path):
+    tensors = {"a": torch.tensor(1).bfloat16(), "b": torch.ones(3, 2).bool().T, "c": torch.empty(0)}
     for file in "xy":
-        write_tensors(tmp_path / file, tensors | {"none": torch.empty(0)}, {"text": "é"})
+        write_tensors(tmp_path / file, tensors, {"text": "é"})
     again, record = read_tensors(tmp_path / "x")
-    assert record == {"text": "é"} and again.keys() == tensors.keys() | {"none"}
+    assert record == {"text": "é"} and again.keys() == tensors.keys()
     assert all(torch.equal(again[name], tensors[name]) for name in tensors)
     assert (tmp_path / "x").read_bytes() == (tmp_path / "y").read_bytes()
 
