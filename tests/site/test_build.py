@@ -13,14 +13,8 @@ from bs4 import BeautifulSoup
 from sphinx.errors import SphinxError
 
 import course
-
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "book" / "_ext"))
-from course_ext import (  # noqa: E402  (a Sphinx extension)
-    faults_of_outputs,
-    pages_address,
-    prepare_chapter,
-)
+from book._ext.course_ext import pages_address, prepare_chapter
+from tests.site.conftest import ROOT
 
 TOC = """format: jb-book
 root: book/welcome
@@ -34,43 +28,9 @@ WELCOME = """# A small book
 A rocket.
 ```
 """
-
-
-def code_cell(source: str, *outputs: dict, count: int | None = 1) -> dict:
-    """A code cell of a notebook's file."""
-    return {
-        "cell_type": "code",
-        "execution_count": count,
-        "metadata": {},
-        "outputs": list(outputs),
-        "source": source,
-    }
-
-
 PRINTED = {"output_type": "stream", "name": "stdout", "text": "3"}
 ERROR = {"output_type": "error", "ename": "NameError", "evalue": "x", "traceback": []}
-
-
-def test_a_chapter_that_was_not_run_to_its_end_is_told_and_ends_the_build():
-    good, silent = code_cell("print(3)", PRINTED), code_cell("x = 3")
-    assert list(faults_of_outputs([good, silent])) == []
-    assert list(faults_of_outputs([silent, silent])) == ["no cell has an output"]
-    assert list(faults_of_outputs([good, code_cell("y = x\ny", ERROR)])) == [
-        "cell 1 (y = x) stores an error: NameError"
-    ]
-    assert list(faults_of_outputs([good, code_cell("x = 3", count=None)])) == [
-        "cell 1 (x = 3) was not run"
-    ]
-    title = {"cell_type": "markdown", "metadata": {}, "source": "# 07 · Small"}
-    cells = [title, code_cell("print(3)", PRINTED), code_cell("y = x", ERROR)]
-    env = SimpleNamespace(doc2path=lambda name: f"{name}.ipynb")
-    source = [json.dumps({"cells": cells})]
-    with pytest.raises(SphinxError, match=r"07_small: cell 2 \(y = x\)"):
-        prepare_chapter(SimpleNamespace(env=env), "notebooks/07_small", source)
-
-
-# ---- small books, with the course's own configuration, extensions and assets ----
-
+TITLE = {"cell_type": "markdown", "metadata": {}, "source": "# 07 · Small"}
 SET_UP = """# @title Set-up
 import importlib.util
 
@@ -81,6 +41,25 @@ if importlib.util.find_spec("scratchformer") is None:
 
 from math import pi
 """
+
+
+def code_cell(source: str, *outputs: dict, count: int | None = 1) -> dict:
+    """A code cell of a notebook's file."""
+    made = {"cell_type": "code", "metadata": {}, "source": source}
+    return made | {"execution_count": count, "outputs": list(outputs)}
+
+
+def test_a_chapter_that_was_not_run_to_its_end_ends_the_build():
+    env = SimpleNamespace(doc2path=lambda name: f"{name}.ipynb")
+    good = code_cell("print(3)", PRINTED)
+    for cells, fault in (
+        ([good, code_cell("y = x", ERROR)], r"07_small: cell 2 \(y = x\) stores an error"),
+        ([good, code_cell("x = 3", count=None)], "was not run"),
+        ([code_cell("x = 3")], "no cell has an output"),
+    ):
+        source = [json.dumps({"cells": [TITLE, *cells]})]
+        with pytest.raises(SphinxError, match=fault):
+            prepare_chapter(SimpleNamespace(env=env), "notebooks/07_small", source)
 
 
 def lay_out(folder: Path, pages: dict[str, str], owner: str) -> None:
@@ -104,12 +83,11 @@ def build(book: Path) -> subprocess.CompletedProcess:
 
 
 def test_links_to_the_repository_need_an_address_and_a_bad_reference_fails_each_time(tmp_path):
-    title = {"cell_type": "markdown", "metadata": {}, "source": "# Small"}
     built = tmp_path / "_build" / "html" / "book"
     python = {"language_info": {"name": "python", "pygments_lexer": "ipython3"}}
     for owner in ("YOUR_ACCOUNT", "a-teacher"):
         has_one = owner == "a-teacher"
-        cells = [title, code_cell(SET_UP.replace("OWNER", owner)), code_cell("print(3)", PRINTED)]
+        cells = [TITLE, code_cell(SET_UP.replace("OWNER", owner)), code_cell("print(3)", PRINTED)]
         notebook = {"cells": cells, "metadata": python, "nbformat": 4, "nbformat_minor": 4}
         pages = {"welcome.md": WELCOME, "small.ipynb": json.dumps(notebook), "plain.md": "# A page"}
         lay_out(tmp_path, pages, owner)
@@ -123,9 +101,8 @@ def test_links_to_the_repository_need_an_address_and_a_bad_reference_fails_each_
         assert ("importlib" in small.get_text()) == has_one
         assert bool(small.select("a[href*='colab.research']")) == has_one
         assert ("A rocket." in welcome.get_text()) == has_one
-        for body in (welcome, small):
-            assert bool(body.select(f"a[href*='github.com/{owner}']")) == has_one
-            assert bool(body.select(".course-report a")) == has_one
+        assert bool(welcome.select(f"a[href*='github.com/{owner}']")) == has_one
+        assert bool(small.select(".course-report a")) == has_one
     # on a page that Sphinx does not write again of itself, as it does those with figures
     (tmp_path / "book" / "plain.md").write_text("# A page\n\n{ref}`no-such-place`\n")
     for _ in range(2):
@@ -133,13 +110,6 @@ def test_links_to_the_repository_need_an_address_and_a_bad_reference_fails_each_
         assert run.returncode != 0 and "no-such-place" in run.stderr
 
 
-@pytest.mark.parametrize(
-    ("repository", "site"),
-    [
-        ("https://github.com/owner/name", "https://owner.github.io/name/"),
-        ("https://github.com/owner/name/", "https://owner.github.io/name/"),
-        ("https://github.com/Owner/owner.github.io", "https://Owner.github.io/"),
-    ],
-)
-def test_site_has_the_address_that_github_pages_gives_the_repository(repository, site):
-    assert pages_address(repository) == site
+def test_site_has_the_address_that_github_pages_gives_the_repository():
+    for path, site in (("owner/name/", "owner.github.io/name/"), ("O/o.github.io", "O.github.io/")):
+        assert pages_address(f"https://github.com/{path}") == f"https://{site}"

@@ -21,7 +21,6 @@ from scratchformer_course.page_model.fewer_bits import round_model
 from tests.chapters.test_ch04_live import descend
 from tests.site.browsing import LIVE, number, numbers, opened, rows, tables
 from tests.site.figures import around, drag, fill, press, shipped, status, stored, write_ahead
-from tests.site.test_stored_figures import of
 
 
 @pytest.fixture
@@ -29,6 +28,11 @@ def page(browser, saved, request):
     with opened(browser, saved(request.param)) as page:
         page.locator(LIVE).wait_for()
         yield page
+
+
+def of(name):
+    """A test of this figure."""
+    return pytest.mark.parametrize("page", [name], indirect=True)
 
 
 def near(values, error=0.0051):
