@@ -6,7 +6,8 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
-NOTEBOOKS = sorted(Path(__file__).resolve().parents[1].glob("notebooks/[0-9]*.ipynb"))
+ROOT = Path(__file__).resolve().parents[1]
+NOTEBOOKS = sorted(ROOT.glob("notebooks/[0-9]*.ipynb"))
 CALL = re.compile(r"^checks\.(\w+)\((\w+)\)$", re.MULTILINE)
 CHOSEN = re.compile(r"^(\w+) = checks\.\1\.choose\(", re.MULTILINE)
 FILLED = """
