@@ -12,11 +12,9 @@ import torch
 import torch.nn.functional as F
 
 from scratchformer.attention import recorded_attention
-from scratchformer.tokenizers import ByteBPE
 from scratchformer_course.page_model import explore
-from scratchformer_course.page_model.speedrun import SpeedrunConfig, SpeedrunGPT
 from tests.page_model.test_page_model import patched
-from tests.site.browsing import LIVE, PHONE, focused, number, open_folds, opened, rows
+from tests.site.browsing import focused, number, open_folds, opened, rows
 from tests.site.browsing import weights as shades
 from tests.site.figures import PROMPT, fill, press, shipped
 
@@ -191,17 +189,3 @@ def test_it_works_in_a_sandboxed_frame_without_origin(browser, saved, tmp_path):
     )
     with opened(browser, (tmp_path / "frame.html").as_uri()) as page:
         page.frame_locator("iframe").locator(".sx-grid").first.wait_for()
-
-
-def test_another_model_with_long_tokens_fits_a_phone(browser, tmp_path):
-    tok = ByteBPE.train((ROOT / "README.md").read_text(encoding="utf-8"), 400)
-    torch.manual_seed(0)
-    config = SpeedrunConfig(tok.vocab_size, 32, 24, 6, 2, positions="rotary", smear=1)
-    path = tmp_path / "own.html"
-    explore(SpeedrunGPT(config), tok, "The course, in naïve words").save(path)
-    with opened(browser, path.as_uri(), width=PHONE) as page:
-        page.locator(LIVE).wait_for()
-        assert page.get_by_role("button", name="Block 2, head 6", exact=True).count() == 1
-        for name in TABS:
-            tab(page, name)
-            assert page.evaluate("document.documentElement.scrollWidth") <= PHONE, name

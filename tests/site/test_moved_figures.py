@@ -19,15 +19,8 @@ from scratchformer_course.ch20_inference.live import BITS, PASSAGE, size
 from scratchformer_course.measurements import load_measurements
 from scratchformer_course.page_model.fewer_bits import round_model
 from tests.chapters.test_ch04_live import descend
-from tests.site.browsing import LIVE, number, numbers, opened, rows, tables
+from tests.site.browsing import number, numbers, rows, tables
 from tests.site.figures import around, drag, fill, press, shipped, status, stored, write_ahead
-
-
-@pytest.fixture
-def page(browser, saved, request):
-    with opened(browser, saved(request.param)) as page:
-        page.locator(LIVE).wait_for()
-        yield page
 
 
 def of(name):

@@ -2,9 +2,6 @@
 
 import re
 
-import pytest
-
-from book._ext import welcome_ext
 from scratchformer_course.kit import facts
 from tests.site.browsing import parsed
 from tests.site.conftest import ROOT
@@ -27,14 +24,3 @@ def test_a_syllabus_has_no_chapter_before_one_that_it_needs(site):
             exercises = re.findall(r"\d+\.\d+", lab.get_text())
             assert f"{facts.EXERCISE * len(exercises)} min" in lab.get_text()
     assert set(re.findall(r"/(\d\d)_", str(weeks))) == set(CHAPTERS)
-
-
-def test_a_wrong_syllabus_ends_the_build():
-    directive = object.__new__(welcome_ext.Syllabus)
-    directive.arguments, directive.chapters = ["Week"], CHAPTERS
-    directive.page, directive.root = "book/x", ROOT
-    directive.error = ValueError
-    for line, wrong in (("B: 02 | 2.1", "before those that it needs"), ("A: 00", "expected")):
-        directive.content = [line]
-        with pytest.raises(ValueError, match=wrong):
-            directive.run()
