@@ -1,55 +1,45 @@
 """The facts of chapters: read from metadata and cells, and minutes of what is open."""
 
 import json
-from pathlib import Path
 
 import pytest
+from readers import ROOT
 
 from scratchformer_course.kit import facts
 
-ROOT = Path(__file__).resolve().parents[2]
-HUNDRED, PER_MINUTE = "word " * 100, "word " * 170
-EXERCISE = f"### Exercise 7.1 · A\n\n{PER_MINUTE}"
+CHAPTER = [
+    "# 07 · A title: more of it",
+    "word " * 170 + "<details>\n\n" + "word " * 500 + "\n\n</details>",  # a minute, and a fold
+    '<div class="course-guess" data-question="a"></div>' * 2,  # half a minute each
+    {"source": "word " * 100, "text": "word " * 100},  # a minute each
+    {"source": "word " * 100, "text": "word " * 100, "tags": ["hide-input"]},
+    {"source": "word " * 100, "text": "word " * 100, "tags": ["hide-cell"]},
+    "### Exercise 7.1 · One\n\n" + "word " * 500,
+    {"source": "word " * 500, "text": ""},
+    {"source": "# @title Worked solution 7.1\n", "text": "word " * 500},
+    "## Next\n\n" + "word " * 169,
+]
 
 
-def prose(source):
-    return {"cell_type": "markdown", "metadata": {}, "source": [source]}
+def cell(part):
+    if isinstance(part, str):
+        return {"cell_type": "markdown", "metadata": {}, "source": [part]}
+    outputs = [{"output_type": "stream", "text": [part["text"]]}]
+    metadata = {"tags": part.get("tags", [])}
+    return {"cell_type": "code", "metadata": metadata, "source": part["source"], "outputs": outputs}
 
 
-def code(source, printed="", *tags):
-    outputs = [{"output_type": "stream", "text": [printed]}] if printed else []
-    metadata = {"tags": list(tags)}
-    return {"cell_type": "code", "metadata": metadata, "source": source, "outputs": outputs}
-
-
-def test_facts_come_from_metadata_and_cells_and_are_asked_for_by_name(tmp_path):
-    path = tmp_path / "07_a.ipynb"
-    course = {"needs": ["03"], "helped_by": ["05"], "seconds": 40}
-    cells = [prose("# 07 · A title: more of it"), prose("### Exercise 7.1 · One\n\nDo it.")]
-    path.write_text(json.dumps({"cells": cells, "metadata": {"course": course}}))
+def test_facts_are_read_from_a_notebook_and_its_minutes_are_of_what_is_open(tmp_path):
+    path, course = tmp_path / "07_a.ipynb", {"needs": ["03"], "helped_by": ["05"], "seconds": 40}
+    notebook = {"cells": [*map(cell, CHAPTER)], "metadata": {"course": course}}
+    path.write_text(json.dumps(notebook))
     chapter = facts.read(path)
     assert (chapter.number, chapter.title, chapter.exercises) == ("07", "A title", ("7.1",))
     assert (chapter.needs, chapter.helped_by, chapter.seconds) == (("03",), ("05",), 40)
-    path.write_text(json.dumps({"cells": cells, "metadata": {"course": {"needs": []}}}))
+    assert chapter.minutes == 6
+    path.write_text(json.dumps(notebook | {"metadata": {"course": {"needs": []}}}))
     with pytest.raises(ValueError, match=r"07_a\.ipynb: .*expected needs and seconds"):
         facts.read(path)
-
-
-@pytest.mark.parametrize(
-    ("cells", "minutes"),
-    [
-        ([prose(PER_MINUTE), prose(f"<details>\n\n{PER_MINUTE}\n\n</details>")], 1),
-        ([prose(f'{PER_MINUTE}<div class="course-guess" data-question="a b"></div>' * 2)], 3),
-        ([prose(f":::{{note}}\n{PER_MINUTE}\n:::\n\n{PER_MINUTE}")], 2),
-        ([code(HUNDRED, HUNDRED)], 2),
-        ([code(HUNDRED, HUNDRED, "hide-input")], 1),
-        ([code(HUNDRED, HUNDRED, "hide-cell"), prose("a")], 0),
-        ([prose(EXERCISE), code(HUNDRED), code("# @title Worked solution 7.1\n", HUNDRED)], 0),
-        ([prose(EXERCISE), prose(f"## Next\n\n{PER_MINUTE}")], 1),
-    ],
-)
-def test_minutes_count_what_is_open_and_no_exercises(cells, minutes):
-    assert facts.minutes(cells) == minutes
 
 
 def test_no_chapter_needs_a_later_one_and_each_is_in_one_part_and_links_to_what_it_needs():
