@@ -12,7 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
@@ -50,14 +50,10 @@ def python_of(environment: Path) -> Path:
     return environment / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 
-def requirements(name: str) -> list[Path]:
-    """The files that say what an environment holds."""
-    return [ROOT / name, ROOT / "pyproject.toml", *sorted(ROOT.glob("constraints/*.txt"))]
-
-
-def is_ready(environment: Path, files: Iterable[Path]) -> bool:
-    """Whether an environment was finished after the last change of these files."""
+def is_ready(environment: Path, name: str) -> bool:
+    """Whether an environment was finished after the last change of what says what it holds."""
     ready = environment / "ready"
+    files = [ROOT / name, ROOT / "pyproject.toml", *ROOT.glob("constraints/*.txt")]
     return ready.is_file() and all(ready.stat().st_mtime >= f.stat().st_mtime for f in files)
 
 
@@ -80,7 +76,7 @@ def make_environment(environment: Path) -> tuple[str | Path, ...]:
 def book_python() -> Path:
     """The interpreter of `.venv`, in which the pinned requirements are installed."""
     name = "requirements.txt"
-    if not is_ready(BOOK_ENVIRONMENT, requirements(name)):
+    if not is_ready(BOOK_ENVIRONMENT, name):
         run(*make_environment(BOOK_ENVIRONMENT), "-r", name)
         (BOOK_ENVIRONMENT / "ready").touch()
     return python_of(BOOK_ENVIRONMENT)
@@ -93,7 +89,7 @@ def lab_python(torch: str) -> Path:
     know where PyTorch keeps it, and uv does. `torch` is "cpu", or "auto" for the GPU that uv finds.
     """
     name, python = "requirements-lab.txt", python_of(LAB_ENVIRONMENT)
-    if not is_ready(LAB_ENVIRONMENT, requirements(name)):
+    if not is_ready(LAB_ENVIRONMENT, name):
         install = make_environment(LAB_ENVIRONMENT)
         run(*install, "uv")
         from_pytorch = ("-m", "uv", "pip", "install", "--quiet", "--python", python)
@@ -224,16 +220,9 @@ def pdf() -> None:
 
 
 @command
-def slides(*chapters: str) -> None:
-    """a deck of slides a chapter, or of those in CHAPTERS (05-10): build/slides/"""
-    book()
-    tool("tools.slides", *chapters)
-
-
-@command
 def downloads() -> None:
     """what is published: the site, its exercises with Python, and the bundle and the PDF in it"""
-    tool("tools.node_packages")
+    tool("tools.javascript", "install")
     book()
     for name in ("bundle", "pdf", "downloads"):
         tool(f"tools.{name}")

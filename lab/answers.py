@@ -8,15 +8,13 @@ Its rate is the best of a sweep on a seed that is not used again, which goes on 
 neighbours are worse (DPO's beta is the best one of four), by the share of right answers and the
 penalty where there is one. All figures are exact, computed from the chances of all answers.
 
-methods   method -> the settings tried and their scores, the best, and a row of facts for each seed
+methods   method -> the settings tried and their scores, the best, and a row for each seed
 film      what the base model and seed 0's fine-tuned one answer to some questions
 """
 
 import argparse
 import copy
 import functools
-import math
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -30,7 +28,6 @@ from scratchformer.training import TrainingConfig, fit, token_loss
 from scratchformer_course.ch21_answers import exact
 from scratchformer_course.ch21_answers.world import (
     ANSWER,
-    EQUALS,
     PROMPT,
     any_numbers,
     ask,
@@ -81,8 +78,8 @@ def pretrained(steps: int) -> GPT:
 
 
 def optimizer_of(model: nn.Module, lr: float) -> torch.optim.Optimizer:
-    own = [p for p in model.parameters() if p.requires_grad]
-    return torch.optim.AdamW(own, lr=lr, betas=(0.9, 0.95), weight_decay=0.0)
+    trained = [p for p in model.parameters() if p.requires_grad]
+    return torch.optim.AdamW(trained, lr=lr, betas=(0.9, 0.95), weight_decay=0.0)
 
 
 def step(optimizer: torch.optim.Optimizer, loss: Tensor) -> None:
@@ -126,20 +123,14 @@ def fine_tuned(model: GPT, seed: int, lr: float, mask: bool = True) -> GPT:
     return model
 
 
-def reinforced(
-    model: GPT,
-    seed: int,
-    lr: float,
-    reward: Callable[[Tensor], Tensor] = is_right,
-    beta: float = 0.0,
-) -> GPT:
+def reinforced(model: GPT, seed: int, lr: float, beta: float = 0.0) -> GPT:
     """REINFORCE: groups of eight answers, the mean of the group as the baseline."""
     start, generator = copy.deepcopy(model), torch.Generator().manual_seed(seed)
     optimizer = optimizer_of(model, lr)
     for _ in range(STEPS):
         n = any_numbers(BATCH // GROUP, generator).repeat_interleave(GROUP)
         ids = respond(model, ask(n), generator)
-        log_p, r = log_prob(model, ids), reward(ids)
+        log_p, r = log_prob(model, ids), is_right(ids)
         if beta:
             with torch.no_grad():
                 r = r - beta * (log_p - log_prob(start, ids))
@@ -212,7 +203,7 @@ for beta in BETAS:
 
 
 class Trial:
-    """Models and facts of one seed; what others begin with is trained once."""
+    """Models and rows of one seed; what others begin with is trained once."""
 
     def __init__(self, seed: int, sft: dict[str, Any], quick: bool):
         self.seed, self.rate = seed, sft
@@ -224,24 +215,13 @@ class Trial:
     def run(self, method: str, settings: dict[str, float]) -> tuple[GPT, dict[str, float]]:
         of, train, _, _ = METHODS[method]
         starts = {"base": self.base, "sft": self.sft, "random": new_model(100 + self.seed)}
-        began = time.process_time()
         model = train(copy.deepcopy((starts | self.ends)[of]), self.seed, **settings)
         if method == "reinforce":
             self.ends["reinforced"] = model
-        seconds = time.process_time() - began
         p = exact.log_chances(model).exp()
-        row = exact.facts(p, self.p)
-        row["from_pupils"] = exact.divergence(exact.chances_of_pupils(), p)
-        row["p_equals"] = equals_after(model)
-        row = {key: round(value, 4) if math.isfinite(value) else 99.0 for key, value in row.items()}
-        return model, row | {"cpu_seconds": round(seconds, 1)}
-
-
-@torch.no_grad()
-def equals_after(model: GPT) -> float:
-    """The chance of "=" after a number at the beginning, where a page of sums goes on with it."""
-    log_p = model(ask(torch.arange(10, 100))[:, :2])[:, -1].log_softmax(dim=-1)
-    return log_p[:, EQUALS].exp().mean().item()
+        row = {"right": exact.share_right(p).mean().item(), "pass_1": exact.pass_at(p, 1)}
+        row["kl"] = exact.divergence(p, self.p)
+        return model, {key: round(value, 4) for key, value in row.items()}
 
 
 def bars(p: Tensor, n: int) -> list[list[int]]:
@@ -252,17 +232,17 @@ def bars(p: Tensor, n: int) -> list[list[int]]:
 
 
 def film(models: dict[str, GPT]) -> dict[str, list]:
-    found = {}
+    frames = {}
     for name, model in models.items():
-        p, own = exact.log_chances(model).exp(), []
+        p, asked = exact.log_chances(model).exp(), []
         for n in ASKED:
             generator = torch.Generator().manual_seed(n)
             prompts = ask(torch.full((8,), n))
             length = 12 if name == "base" else ANSWER
             texts = [decode(x[PROMPT:]) for x in respond(model, prompts, generator, length)]
-            own.append({"n": n, "answers": texts, "bars": bars(p, n)})
-        found[name] = own
-    return found
+            asked.append({"n": n, "answers": texts, "bars": bars(p, n)})
+        frames[name] = asked
+    return frames
 
 
 def tune(name: str, trial: Trial) -> dict[str, Any]:
@@ -294,11 +274,7 @@ def measure(options: argparse.Namespace) -> dict:
             print(seed, name, row, flush=True)
         if seed == 0:
             filmed = film({"base": trial.base, "sft": trial.sft})
-    return {
-        "answers_drawn": STEPS * BATCH,
-        "methods": methods,
-        "film": filmed,
-    }
+    return {"methods": methods, "film": filmed}
 
 
 def main(arguments: list[str] | None = None) -> dict:
@@ -311,7 +287,7 @@ def settings_of(tried: dict[str, float]) -> dict[str, float]:
 
 def best(tried: list[dict[str, float]]) -> dict[str, float]:
     """The settings with the best score."""
-    return settings_of(max(tried, key=lambda one: one["score"]))
+    return settings_of(max(tried, key=lambda trial: trial["score"]))
 
 
 def missing_neighbours(tried: list[dict[str, float]]) -> list[dict[str, float]]:

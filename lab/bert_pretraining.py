@@ -57,13 +57,8 @@ QUICK: dict[str, Any] = {
 }
 START = 0.05  # standard deviation of a matrix before training
 WARMUP = 200  # steps in which the rate rises
-RECIPE: dict[str, Any] = {
-    "rows": ROWS,
-    "hidden": HIDDEN,
-    "warmup": WARMUP,
-    "start": START,
-    "single": SINGLE,
-} | SIZES
+RECIPE: dict[str, Any] = SIZES | {"rows": ROWS, "hidden": HIDDEN, "warmup": WARMUP}
+RECIPE |= {"start": START, "single": SINGLE}
 SETTINGS = RECIPE | FULL
 STORED = FOLDER / "bert_pretraining.json"
 
@@ -173,25 +168,6 @@ def filled(data, model, texts, which, alone, causal=False):
 # Counting
 
 
-class PairTable:
-    """How much more often German words stand beside English words than by chance, counted."""
-
-    def __init__(self, pairs):
-        self.total = len(pairs)
-        self.english: collections.Counter[str] = collections.Counter()
-        self.german: collections.Counter[str] = collections.Counter()
-        self.both: collections.Counter[tuple[str, str]] = collections.Counter()
-        for a, b in pairs:
-            first, second = set(a), set(b)
-            self.english.update(first)
-            self.german.update(second)
-            self.both.update(itertools.product(first, second))
-
-    def strength(self, x, y):
-        chance = (self.english.get(x, 0) + 1) * (self.german.get(y, 0) + 1) / self.total
-        return math.log((self.both.get((x, y), 0) + 0.1) / chance)
-
-
 class GapTable:
     """What counts make of an English gap: of its two neighbours, and of the German text as well.
 
@@ -200,24 +176,23 @@ class GapTable:
     """
 
     def __init__(self, pairs):
-        self.common: collections.Counter[str] = collections.Counter()
-        self.left: collections.Counter[tuple] = collections.Counter()
-        self.right: collections.Counter[tuple] = collections.Counter()
+        self.total = len(pairs)
+        counters: list[collections.Counter] = [collections.Counter() for _ in range(8)]
+        self.common, self.left, self.right, self.after, self.before = counters[:5]
+        self.english, self.german, self.both = counters[5:]
         self.around: dict[tuple, collections.Counter] = collections.defaultdict(collections.Counter)
-        for a, _ in pairs:
+        for a, b in pairs:
             words = ["[CLS]", *a, "[SEP]"]
-            for left, word, right in zip(words, words[1:], words[2:], strict=False):
-                self.common[word] += 1
-                self.left[left, word] += 1
-                self.right[word, right] += 1
+            self.common.update(a)
+            self.left.update(itertools.pairwise(words[:-1]))
+            self.right.update(itertools.pairwise(words[1:]))
+            self.after.update(words[:-2])
+            self.before.update(words[2:])
+            for left, word, right in zip(words, a, words[2:], strict=False):
                 self.around[left, right][word] += 1
-        self.after: collections.Counter[str] = collections.Counter()
-        self.before: collections.Counter[str] = collections.Counter()
-        for (left, _), n in self.left.items():
-            self.after[left] += n
-        for (_, right), n in self.right.items():
-            self.before[right] += n
-        self.partner = PairTable(pairs)
+            self.english.update(set(a))
+            self.german.update(set(b))
+            self.both.update(itertools.product(set(a), set(b)))
 
     def chances(self, left, right, few, fewer):
         """Each word's log probability between these neighbours."""
@@ -233,16 +208,20 @@ class GapTable:
             for word, p in back.items()
         }
 
+    def strength(self, x, y):
+        """How much more often a German word stands beside an English one than by chance."""
+        chance = (self.english[x] + 1) * (self.german[y] + 1) / self.total
+        return math.log((self.both[x, y] + 0.1) / chance)
+
     def beside(self, others, german, known):
         """How strongly the best German word that no other English word explains suggests each."""
         free = [
             y
             for y in set(german)
-            if max((self.partner.strength(x, y) for x in others), default=0.0) < known
+            if max((self.strength(x, y) for x in others), default=0.0) < known
         ]
         return {
-            word: max((self.partner.strength(word, y) for y in free), default=0.0)
-            for word in self.common
+            word: max((self.strength(word, y) for y in free), default=0.0) for word in self.common
         }
 
     def shares(self, texts, few, fewer, known=1.0, weight=0.0):
@@ -253,8 +232,7 @@ class GapTable:
             for i, word in enumerate(a):
                 scores = self.chances(words[i], words[i + 2], few, fewer)
                 if weight:
-                    others = [*a[:i], *a[i + 1 :]]
-                    partners = self.beside(others, b, known)
+                    partners = self.beside([*a[:i], *a[i + 1 :]], b, known)
                     scores = {w: score + weight * partners[w] for w, score in scores.items()}
                 hits += word == max(scores, key=scores.__getitem__)
                 n += 1
@@ -262,25 +240,21 @@ class GapTable:
 
 
 def gap_tables(data, development, tests):
-    """Shares of English gaps filled by counts, with and without the German; and the settings."""
-    table = GapTable(data.pairs)
-    plain = list(itertools.product((0.3, 1.0, 3.0, 10.0, 30.0), (1.0, 10.0, 100.0)))
-    few = [texts[:100] for texts in development.values()]
+    """The share of English gaps that counts fill, with and without the German."""
+    table, few = GapTable(data.pairs), [texts[:100] for texts in development.values()]
 
     def on_development(settings):
         return sum(table.shares(texts, *settings) for texts in few)
 
+    plain = itertools.product((0.3, 1.0, 3.0, 10.0, 30.0), (1.0, 10.0, 100.0))
     best = max(plain, key=on_development)
     grid = itertools.product((0.5, 1.0, 2.0, 3.0), (1.0, 2.0, 4.0, 8.0, 16.0, 32.0))
-    more = [(*best, known, weight) for known, weight in grid]
-    ways = {"neighbours": best, "neighbours and German": max(more, key=on_development)}
-    common, _ = table.common.most_common(1)[0]
-    result: dict[str, dict] = {"settings": ways}
-    for kind, texts in tests.items():
-        words = [word for a, _ in texts for word in a]
-        result[kind] = {"commonest": words.count(common) / len(words)}
-        result[kind] |= {name: table.shares(texts, *chosen) for name, chosen in ways.items()}
-    return result
+    more = max(((*best, known, weight) for known, weight in grid), key=on_development)
+    ways = {"neighbours": best, "neighbours and German": more}
+    return {
+        kind: {name: table.shares(texts, *chosen) for name, chosen in ways.items()}
+        for kind, texts in tests.items()
+    }
 
 
 # All of it
@@ -297,13 +271,13 @@ def drawn(seed, size):
 
 def best_rates(data, size, gaps, name):
     """The loss on development pairs after each of the rates, in runs of a quarter of the length."""
-    found = {}
+    losses = {}
     pairs = [pair for texts in gaps.values() for pair in texts]
     for lr in size["rates"]:
         model = pretrained(data, 100, max(2, size["steps"] // 4), lr, name == "GPT")
-        found[lr] = loss_on(data, model, pairs, name == "GPT")
-        print(name, lr, found[lr], flush=True)
-    return found
+        losses[lr] = loss_on(data, model, pairs, name == "GPT")
+        print(name, lr, losses[lr], flush=True)
+    return losses
 
 
 def gap_rows(data, models, seed, gaps):
@@ -326,7 +300,6 @@ def measure(options):
         "rates": {name: best_rates(data, size, dev_gaps, name) for name in ("BERT", "GPT")},
         "gaps": [],
     }
-    print(result["gaps counted"], flush=True)
     rates = {name: min(found, key=found.get) for name, found in result["rates"].items()}
     for seed in size["seeds"]:
         start = time.perf_counter()
@@ -375,7 +348,7 @@ def ship(data, model, size, lr, seconds, development, tests, result):
         "seconds": seconds,
         "development": scores(development),
         "validation": scores(tests),
-        "counted": {kind: result["gaps counted"][kind] for kind in KINDS},
+        "counted": result["gaps counted"],
         "sha256": hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest(),
         **runs.stamp(),
     }

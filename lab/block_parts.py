@@ -106,8 +106,8 @@ def court(n: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
     king, hour = torch.randint(10, (2, n), generator=generator)
     early = torch.randint(0, 2, (n,), generator=generator)
     late = torch.randint(2, 5, (n,), generator=generator)
-    ids, each = torch.full((n, T), 20), torch.arange(n)
-    ids[each, early], ids[each, late] = king, 10 + hour
+    ids, rows = torch.full((n, T), 20), torch.arange(n)
+    ids[rows, early], ids[rows, late] = king, 10 + hour
     return ids, rules[king, hour]
 
 
@@ -148,7 +148,7 @@ def fresh(stream: bool, norm: bool, start: str, causal: bool, seed: int) -> list
     length = min(map(len, TEXTS))
     ids = torch.tensor([[ord(c) for c in text[:length]] for text in TEXTS])
     x = torch.randn(128, C)[ids]  # (2, T, C)
-    mask, found = causal_mask(length) if causal else None, []
+    mask, spreads = causal_mask(length) if causal else None, []
     for n in range(max(LAYERS) + 1):
         if n > 0:
             pair = nn.ModuleDict({"attn": MultiHeadAttention(C, HEADS), "mlp": FeedForward(C)})
@@ -164,8 +164,8 @@ def fresh(stream: bool, norm: bool, start: str, causal: bool, seed: int) -> list
         if n in LAYERS:
             texts = (x[0] - x[1]).norm() / x[0].norm()
             characters = (x - x.mean(dim=1, keepdim=True)).norm() / x.norm()
-            found.append([float(f"{each.item():.3g}") for each in (texts, characters, x.std())])
-    return found
+            spreads.append([float(f"{value.item():.3g}") for value in (texts, characters, x.std())])
+    return spreads
 
 
 def measure(options: argparse.Namespace) -> dict:

@@ -129,8 +129,8 @@ def share_right(name: str, model: Seq2Seq, pairs: Pairs) -> float:
 def by_length(name: str, model: Seq2Seq, pairs: Pairs) -> dict[int, list[int]]:
     """English words -> sentences that are right, and all of them."""
     counts: dict[int, list[int]] = {}
-    said = write(name, model, [english for english, _ in pairs])
-    for (english, german), written in zip(pairs, said, strict=True):
+    sentences = write(name, model, [english for english, _ in pairs])
+    for (english, german), written in zip(pairs, sentences, strict=True):
         count = counts.setdefault(len(english.split()), [0, 0])
         count[0] += written == german
         count[1] += 1
@@ -140,15 +140,15 @@ def by_length(name: str, model: Seq2Seq, pairs: Pairs) -> dict[int, list[int]]:
 @torch.no_grad()
 def translations(model: Seq2Seq) -> list[dict]:
     """What the model writes for SENTENCES, and its last block's weights, their mean over heads."""
-    found = []
+    losses = []
     for english, german in zip(SENTENCES, write("words", model, list(SENTENCES)), strict=True):
         ids = [IDS[word] for word in german.split()]
         with recorded_attention(model) as maps:
             model(sources([english]), torch.tensor([[BEGIN, *ids]]))
         weights = maps["decoder.1.cross_attn"][0].mean(dim=0)  # (T, S)
         rows = [[round(w, 3) for w in row] for row in weights.tolist()]
-        found.append({"english": english, "german": german, "weights": rows})
-    return found
+        losses.append({"english": english, "german": german, "weights": rows})
+    return losses
 
 
 def measure(name: str, lengths: tuple[int, ...], tested: int) -> dict:
@@ -166,7 +166,7 @@ def measure(name: str, lengths: tuple[int, ...], tested: int) -> dict:
         print(name, rate, tuning[rate], flush=True)
     rate = max(tuning, key=lambda rate: tuning[rate])
     scored = []
-    found: dict = {"parameters": runs.size(model)}
+    result: dict = {"parameters": runs.size(model)}
     for steps in lengths:
         for seed in SEEDS:
             model = train(name, rate, steps, seed)
@@ -174,8 +174,8 @@ def measure(name: str, lengths: tuple[int, ...], tested: int) -> dict:
             scored.append({"steps": steps, "seed": seed, **counts})
             print(name, rate, steps, seed, scored[-1], flush=True)
     if name == "words":
-        found["translations"] = translations(model)
-    return found | {"tuning": tuning, "rate": rate, "runs": scored}
+        result["translations"] = translations(model)
+    return result | {"tuning": tuning, "rate": rate, "runs": scored}
 
 
 def main(arguments: list[str] | None = None) -> dict:

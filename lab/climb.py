@@ -9,14 +9,13 @@ seeds for all that is trained here; the texts are those of the first. Some five 
 """
 
 import argparse
-import json
 from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from lab import runs, short_runs
+from lab import runs
 from scratchformer.attention import MultiHeadAttention, causal_mask
 from scratchformer.blocks import FeedForward
 from scratchformer.models import GPT
@@ -31,21 +30,15 @@ C, CONTEXT, SEEDS = 32, 8, (0, 1, 2)
 STEPS, RATE, RATES = 300, 0.01, (0.003, 0.01)
 SHORT: dict[str, Any] = {"batch_size": 32, "context_length": CONTEXT, "weight_decay": 0.0}
 PROMPT, WRITTEN, TEMPERATURE, SEED = "\nROMEO:\n", 180, 0.8, 1
-GPT_RUN = short_runs.SETTINGS["chapter 10"]
-SETTINGS: dict[str, Any] = {
-    "prompt": PROMPT,
-    "temperature": TEMPERATURE,
-    "seed": SEED,
-    "seeds": SEEDS,
-    "steps": STEPS,
-    "rate": RATE,
-    "rates": RATES,
-    "GPT": {part: GPT_RUN[part] for part in ("model", "training")},
-    "vocab_size": runs.CHARACTERS,
-    "d_model": C,
-    **SHORT,
+GPT_RUN: dict[str, Any] = {  # the page's
+    "model": {"vocab_size": runs.CHARACTERS, "context_length": 64}
+    | {"d_model": 128, "n_heads": 4, "n_layers": 2},
+    "training": {"steps": 300, "warmup": 20, "lr": 0.01, "muon_lr": 0.03}
+    | {"batch_size": 16, "context_length": 64},
 }
-
+SETTINGS: dict[str, Any] = SHORT | {"prompt": PROMPT, "temperature": TEMPERATURE, "seed": SEED}
+SETTINGS |= {"seeds": SEEDS, "steps": STEPS, "rate": RATE, "rates": RATES, "GPT": GPT_RUN}
+SETTINGS |= {"vocab_size": runs.CHARACTERS, "d_model": C}
 Way = Callable[["Rung", Tensor], Tensor]
 
 
@@ -70,19 +63,16 @@ def attention(m: Rung, x: Tensor) -> Tensor:
 
 
 def positions(m: Rung, x: Tensor) -> Tensor:
-    x = x + m.wpe.weight[: x.shape[1]]
-    return m.attn(x, mask=causal_mask(x.shape[1]))
+    return attention(m, x + m.wpe.weight[: x.shape[1]])
 
 
 def feed_forward(m: Rung, x: Tensor) -> Tensor:
-    x = x + m.wpe.weight[: x.shape[1]]
-    x = m.attn(x, mask=causal_mask(x.shape[1]))
-    return m.mlp(x)
+    return m.mlp(positions(m, x))
 
 
 def residuals(m: Rung, x: Tensor) -> Tensor:
     x = x + m.wpe.weight[: x.shape[1]]
-    x = x + m.attn(x, mask=causal_mask(x.shape[1]))
+    x = x + attention(m, x)
     return x + m.mlp(x)
 
 
@@ -116,14 +106,10 @@ class Pairs(nn.Module):
         return self.log_p[ids]
 
 
-def readable(tok: CharTokenizer, text: str) -> list[int]:
-    """The ids of a text, without the characters that a stand-in corpus does not have; some id."""
-    return tok.encode("".join(c for c in text if c in tok.ids)) or [0]
-
-
 def written(model: nn.Module, tok: CharTokenizer, context_length: int) -> str:
     """What the model writes after PROMPT."""
-    generator, ids = torch.Generator().manual_seed(SEED), readable(tok, PROMPT)
+    generator = torch.Generator().manual_seed(SEED)
+    ids = tok.encode("".join(c for c in PROMPT if c in tok.ids)) or [0]  # of a stand-in
     begun = len(ids)
     with eval_mode(model):
         for _ in range(WRITTEN):
@@ -173,19 +159,14 @@ def measure(options: argparse.Namespace) -> dict:
     counted = [round(evaluate(pairs, val_ids, CONTEXT), 4)]
     text = written(pairs, tok, CONTEXT)
     rungs = [{"name": "table of pairs", "losses": counted, "text": text}]
-    for name in RUNGS:
-        rungs.append(climb(name, tok, splits, options.quick))
-        print(json.dumps(rungs[-1]), flush=True)
+    rungs += [climb(name, tok, splits, options.quick) for name in RUNGS]
     rungs.append(page_gpt(tok, splits, options.quick))
-    own = CharTokenizer.pretrained("tiny-shakespeare")
-    counted = [shipped_record("tiny-shakespeare")["losses"]["validation"]]
-    text = written(shipped, own, shipped.context_length)
-    rungs.append({"name": "trained for longer", "losses": counted, "text": text})
-    return {
-        "what": "chapter 10's rungs as on the page: losses on the whole validation split, texts",
-        "rungs": rungs,
-        "without": [climb(name, tok, splits, options.quick) for name in WITHOUT],
-    }
+    losses = [shipped_record("tiny-shakespeare")["losses"]["validation"]]
+    tok_of_shipped = CharTokenizer.pretrained("tiny-shakespeare")
+    text = written(shipped, tok_of_shipped, shipped.context_length)
+    rungs.append({"name": "trained for longer", "losses": losses, "text": text})
+    without = [climb(name, tok, splits, options.quick) for name in WITHOUT]
+    return {"rungs": rungs, "without": without}
 
 
 def main(arguments: list[str] | None = None) -> dict:

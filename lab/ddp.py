@@ -11,7 +11,7 @@ the same halves; the median counts. The small model of 1.8 M parameters stands f
 10.8 M model is that of lab/configs/shakespeare-10m.toml with its batch and precision. Needs two
 cores that nothing else uses.
 
-Stored in measurements/ddp.json, for the pages *Past one machine* and *Benchmarks*.
+Stored in measurements/ddp.json, for the page *Past one machine*.
 """
 
 import statistics
@@ -75,12 +75,12 @@ def ways(size: dict) -> dict[str, Callable]:
         nats = distributed.sum_over_processes(loss) if together else loss
         return lambda: update(trained, optimizer, batches, nats, precision=precision)
 
-    own = [halves[distributed.rank()]]
+    local_halves = [halves[distributed.rank()]]
     return {
         "whole": step([tuple(ids)]),
         "in turn": step(halves),
-        "together": step(own, together=True),
-        "no exchange": step(own),
+        "together": step(local_halves, together=True),
+        "no exchange": step(local_halves),
     }
 
 
@@ -122,56 +122,34 @@ def worker(path: Path, quick: bool) -> None:
             runs.store(path, result)
 
 
-def measured(quick: bool) -> dict:
-    """The figures of two processes."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "result.json"
-        runs.by_two_processes("lab.ddp", "worker", str(path), *["quick"] * quick)
-        return runs.read(path)
-
-
-def rows_of(result: dict) -> list[dict]:
-    """For the table: tokens a second, by two processes and by one."""
-    rows = []
-    for name in ("small", "big"):
-        r = result[name]
-        tokens = r["batch_size"] * r["context_length"]
-        speed = {way: [tokens / s for s in seconds] for way, seconds in r["seconds"].items()}
-        rows.append(
-            runs.row(
-                f"two processes, {r['parameters'] / 1e6:.1f} M parameters, {r['precision']}",
-                "one process of one thread, the halves in turn",
-                "tokens/s",
-                speed["together"],
-                speed["in turn"],
-                "each of one thread, as two machines would be; 2× would be perfect, the exchange "
-                f"takes {exchange_share(r):.0%} of a step",
-            )
-        )
-    return rows
-
-
-def exchange_share(r: dict) -> float:
+def exchange_share(figures: dict) -> float:
     """What part of a step by two processes is due to the exchange: the median over rounds."""
-    pairs = zip(r["seconds"]["together"], r["seconds"]["no exchange"], strict=True)
+    pairs = zip(figures["seconds"]["together"], figures["seconds"]["no exchange"], strict=True)
     return statistics.median(max(0.0, 1 - without / together) for together, without in pairs)
 
 
-def rows(quick: bool = False) -> list[dict]:
-    """For the table."""
-    return rows_of(measured(quick))
+def ratio(figures: dict) -> dict:
+    """Tokens a second, by two processes and by one with the same halves."""
+    tokens = figures["batch_size"] * figures["context_length"]
+    sides = (figures["seconds"][way] for way in ("together", "in turn"))
+    ours, theirs = ([tokens / seconds for seconds in side] for side in sides)
+    row = runs.row("two processes", "one process, the halves in turn", "tokens/s", ours, theirs)
+    return runs.with_ratio(row, fewest=1)
 
 
 def measure(options) -> dict:
     """The figures of two processes, and what they say."""
-    result = measured(options.quick)
-    for name in ("small", "big"):
-        r = result[name]
-        r["seconds"] = {way: [round(s, 4) for s in found] for way, found in r["seconds"].items()}
-        r["all_reduce"] = [round(s, 5) for s in r["all_reduce"]]
-        r["exchange"] = round(exchange_share(r), 3)
-    result["rows"] = [runs.with_ratio(row, fewest=1) for row in rows_of(result)]
-    return result | {"machine": runs.machine()}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "result.json"
+        runs.by_two_processes("lab.ddp", "worker", str(path), *["quick"] * options.quick)
+        result = runs.read(path)
+    result["rows"] = [ratio(result[name]) for name in ROUNDS]
+    for figures in (result[name] for name in ROUNDS):
+        ways = figures["seconds"].items()
+        figures["seconds"] = {way: [round(s, 4) for s in seconds] for way, seconds in ways}
+        figures["all_reduce"] = [round(s, 5) for s in figures["all_reduce"]]
+        figures["exchange"] = round(exchange_share(figures), 3)
+    return result
 
 
 def main(arguments: list[str] | None = None) -> None:

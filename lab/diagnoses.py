@@ -1,4 +1,4 @@
-"""What `diagnose` says of chapter 23's patients and of their twins -> measurements/diagnoses.json.
+"""What `diagnose` says of chapter 23's faulty and healthy programs -> measurements/diagnoses.json.
 
 Usage: python -m lab.diagnoses [--write]
 
@@ -13,8 +13,7 @@ from typing import Any
 
 from lab import runs
 from scratchformer_course.ch23_silent_bugs.examination import CHARACTERS, ROWS, STEPS, examine
-from scratchformer_course.ch23_silent_bugs.patient import TWINS
-from scratchformer_course.ch23_silent_bugs.patients import PATIENTS
+from scratchformer_course.ch23_silent_bugs.faults import FAULTS, HEALTHY
 from scratchformer_course.ch23_silent_bugs.program import Program
 from scratchformer_course.measurements import FOLDER
 
@@ -23,25 +22,24 @@ SETTINGS = {"characters": CHARACTERS, "steps": STEPS, "rows": ROWS}
 
 
 def measure(options: argparse.Namespace) -> dict:
-    """The entries of all twins and of all patients."""
+    """The entries of all healthy programs and of all with a fault."""
     stored = runs.read(FILE) if FILE.exists() else {}
     programs = {
-        "twins": {name: Program(setting) for name, setting in TWINS.items()},
-        "patients": {name: patient.program for name, patient in PATIENTS.items()},
+        "twins": {name: Program(setting) for name, setting in HEALTHY.items()},
+        "patients": {name: fault.program for name, fault in FAULTS.items()},
     }
-    found: dict[str, dict] = {}
-    for kind, all_of_a_kind in programs.items():
-        found[kind] = {}
-        for name, program in all_of_a_kind.items():
+    entries: dict[str, dict] = {kind: {} for kind in programs}
+    for kind, of_kind in programs.items():
+        for name, program in of_kind.items():
             report = examine(program)
-            entry: dict[str, Any] = {"now": report.faults}
             before = stored.get(kind, {}).get(name, {})
-            entry = {"first_sight": before.get("first_sight", entry["now"])} | entry
+            entry: dict[str, Any] = {"first_sight": before.get("first_sight", report.faults)}
+            entry["now"] = report.faults
             if kind == "patients":
                 entry["first_suspect"] = "".join(report[report.faults[0]].suspects[:1])
-            found[kind][name] = entry
+            entries[kind][name] = entry
             print(name, entry, flush=True)
-    return found
+    return entries
 
 
 def main(arguments: list[str] | None = None) -> dict:

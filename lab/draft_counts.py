@@ -28,14 +28,14 @@ def counted(text: str) -> list[dict[str, list[tuple[str, float]]]]:
         table = {}
         for context, counts in following.items():
             n = counts.total()
-            likeliest = sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:KEPT]
+            likeliest = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:KEPT]
             among = sum(count for _, count in likeliest)
             row = [(character, count / among) for character, count in likeliest]
             if length:
                 shorter = next(
-                    each[context[len(context) - i :]]
-                    for i, each in reversed([*enumerate(tables)])
-                    if context[len(context) - i :] in each
+                    counts_of[context[len(context) - i :]]
+                    for i, counts_of in reversed([*enumerate(tables)])
+                    if context[len(context) - i :] in counts_of
                 )
                 gain = _covered(counts, row) - _covered(counts, shorter)
                 if n < SEEN or gain < GAIN:
@@ -56,7 +56,6 @@ def measure(options: argparse.Namespace) -> dict:
     tables = packed(counted(text[: int(TRAINED * len(text))]))
     print([table.count("\t") for table in tables], sum(map(len, tables)))
     return {
-        "what": "likely characters after some contexts, in Tiny Shakespeare's first nine tenths",
         "command": "python -m lab.draft_counts --write",
         "tables": tables,
     }

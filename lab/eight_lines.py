@@ -7,19 +7,16 @@ with, and `future_changes_nothing` reads one batch with each. FOLDER holds other
 class that the lines stop at, `off` is how far a later token moves an earlier logit.
 """
 
-import contextlib
-import json
 import sys
 from collections.abc import Iterable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import torch
 
 from lab import in_public, runs
 from lab.in_public_why import DESIGN
-from scratchformer_course.ch23_silent_bugs.exercises import by_beginnings
+from scratchformer_course.ch23_silent_bugs.exercises import right_future_changes_nothing
 from scratchformer_course.measurements import FOLDER
 
 FILE = FOLDER / "eight_lines.json"
@@ -29,16 +26,8 @@ SETTINGS = {"rows": ROWS, "tokens": TOKENS, "largest": in_public.LARGEST}
 
 def examine(kind: str, name: str) -> list[dict[str, Any]]:
     """One row: the verdict of the eight lines, or why there is no small model of this class."""
-    import transformers
-
     try:
-        of_kind = getattr(transformers, name)
-        config = in_public.small_config(of_kind.config_class or transformers.CONFIG_MAPPING[kind])
-        with torch.device("meta"):
-            if sum(p.numel() for p in of_kind(config).parameters()) > in_public.LARGEST:
-                return [{"verdict": "not built", "why": "too large"}]
-        torch.manual_seed(0)
-        inner = of_kind(config).eval()
+        inner = in_public.built(kind, name)
         generator = torch.Generator().manual_seed(0)
         ids = torch.randint(3, in_public.VOCABULARY, (ROWS, TOKENS), generator=generator)
 
@@ -46,13 +35,13 @@ def examine(kind: str, name: str) -> list[dict[str, Any]]:
             return inner(input_ids=ids, use_cache=False).logits
 
         with torch.no_grad():
-            fine, whole = by_beginnings(model, ids), model(ids)
+            fine, full = right_future_changes_nothing(model, ids), model(ids)
             off = max(
-                (model(ids[:, :t]) - whole[:, :t]).abs().max().item() for t in range(1, TOKENS)
+                (model(ids[:, :t]) - full[:, :t]).abs().max().item() for t in range(1, TOKENS)
             )
             other = [torch.cat((ids[:, :t], ids[:, t:].flip(0)), dim=1) for t in range(1, TOKENS)]
             moved = max(
-                (model(o) - whole)[:, :t].abs().max().item() for t, o in enumerate(other, start=1)
+                (model(o) - full)[:, :t].abs().max().item() for t, o in enumerate(other, start=1)
             )
     except Exception as error:
         why = " ".join(f"{type(error).__name__}: {error}".split())[:160]
@@ -75,24 +64,10 @@ def sweep(only: Iterable[str] = ()) -> dict[str, Any]:
 
 def main(arguments: list[str] | None = None) -> None:
     parser = runs.command_line(__doc__ or "", FILE.name, quick=False)
-    parser.add_argument("--releases", type=Path, help="a folder of other releases")
-    parser.add_argument("--only", nargs="*", default=[], metavar="KIND")
-    parser.add_argument("--print", action="store_true", help="only print this release, as JSON")
-    options = parser.parse_args(arguments)
-    if options.print:
-        with contextlib.redirect_stdout(sys.stderr):
-            found = sweep(options.only)
-        print(json.dumps(found))
-        return
-    kept = runs.Kept(FILE, SETTINGS, options.write)
-    for folder in sorted(options.releases.iterdir()) if options.releases else ():
-        kept.once(
-            "releases",
-            folder.name,
-            job=partial(in_public.elsewhere, "lab.eight_lines", folder, options.only),
-        )
-    for found in kept.part("releases").values():
-        found["rows"] = [told(row) for row in found["rows"]]
+    store = partial(runs.Kept, FILE, SETTINGS)
+    kept, _ = in_public.over_releases("lab.eight_lines", parser, arguments, store, sweep)
+    for release in kept.part("releases").values():
+        release["rows"] = [told(row) for row in release["rows"]]
     kept.keep()
 
 

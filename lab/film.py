@@ -9,7 +9,6 @@ in the whole validation split. The losses are the checkpoints' own.
 """
 
 import argparse
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -26,16 +25,8 @@ FILE = FOLDER / "film.json"
 FRAMES = (0, 20, 100, 300, 500, 1000, 2000, 5000)
 PROMPT, WRITTEN, TEMPERATURE, SEED = "JULIET:\n", 121, 0.7, 1
 LINE, BLOCK, HEAD = "To be, or not", 0, 3  # the head that comes to read the character before
-SETTINGS: dict[str, Any] = {
-    "prompt": PROMPT,
-    "temperature": TEMPERATURE,
-    "seed": SEED,
-    "written": WRITTEN,
-    "line": LINE,
-    "block": BLOCK,
-    "head": HEAD,
-    "frames": FRAMES,
-}
+SETTINGS = {"prompt": PROMPT, "temperature": TEMPERATURE, "seed": SEED, "written": WRITTEN,
+            "line": LINE, "block": BLOCK, "head": HEAD, "frames": FRAMES}  # fmt: skip
 
 
 def frame(model: GPT, tok: CharTokenizer) -> dict:
@@ -77,10 +68,7 @@ def measure(options: argparse.Namespace) -> dict:
         }
         for step in FRAMES
     ]
-    for one in frames:
-        print(f"{one['step']:5} {one['loss']:.2f} {one['right']:.2f} {one['text']!r}")
     return {
-        "what": "one run at some of its steps: what the model writes, and what one head reads",
         "parameters": record["parameters"],
         "curve": [[int(step), loss] for step, loss in record["validation"].items()],
         "frames": frames,

@@ -1,8 +1,8 @@
 """Firefox without a window, by Marionette, the protocol that Firefox itself speaks.
 
-A driver from a library would do, but each of them needs a second program (geckodriver, or a
-Firefox of its own) that must be downloaded. Protocol: a message is its length, ":", and JSON;
-a command is [0, number, name, parameters], an answer [1, number, error, result].
+Playwright drives a Firefox of its own, and Selenium wants a second program, geckodriver: both would
+have to be downloaded. A message is its length, ":", and JSON; a command is [0, number, name,
+parameters], an answer [1, number, error, result].
 """
 
 import json
@@ -15,47 +15,37 @@ from pathlib import Path
 from typing import Any
 
 PROGRAM = shutil.which("firefox") or shutil.which("firefox-esr")
-PREFS = (  # a port that is free, and nothing from the network
-    'user_pref("marionette.port", 0);\n'
-    'user_pref("app.update.enabled", false);\n'
-    'user_pref("network.captive-portal-service.enabled", false);\n'
-    'user_pref("datareporting.policy.dataSubmissionEnabled", false);\n'
-)
+PREFERENCES = 'user_pref("marionette.port", 0);\nuser_pref("app.update.enabled", false);\n'
 
 
 class Firefox:
-    """`with Firefox() as page:` page.goto(address), page.evaluate(expression), page.version.
+    """`with Firefox() as page:` page.goto(address), page.evaluate(expression), page.version."""
 
-    Raises FileNotFoundError if there is no Firefox on the PATH, TimeoutError if it does not start.
-    """
-
-    def __init__(self):
-        if PROGRAM is None:
-            raise FileNotFoundError("no firefox on the PATH, expected one")
+    def __enter__(self) -> "Firefox":
+        assert PROGRAM is not None, "no firefox on the PATH"
         self.folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
-        profile = Path(self.folder.name)
-        (profile / "user.js").write_text(PREFS)
+        (Path(self.folder.name) / "user.js").write_text(PREFERENCES)
         self.process = subprocess.Popen(
-            [PROGRAM, "--headless", "--marionette", "--no-remote", "--profile", str(profile)],
+            [PROGRAM, "--headless", "--marionette", "--no-remote", "--profile", self.folder.name],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        self.numbers = 0
         try:
-            port = self._port(profile / "MarionetteActivePort", time.monotonic() + 60)
-            self.socket = socket.create_connection(("127.0.0.1", port), timeout=300)
-            self.stream = self.socket.makefile("rwb")
+            address = "127.0.0.1", self._port()
+            self.stream = socket.create_connection(address, timeout=300).makefile("rwb")
             self._read()  # its greeting
-            asked = {"capabilities": {"alwaysMatch": {"acceptInsecureCerts": True}}}
-            self.version = self._do("NewSession", asked)["capabilities"]["browserVersion"]
-            self._do("SetTimeouts", {"script": 300_000, "pageLoad": 60_000})
+            session = self._send("NewSession", capabilities={})
+            self.version = session["capabilities"]["browserVersion"]
+            self._send("SetTimeouts", script=300_000, pageLoad=60_000)
         except BaseException:
-            self.close()
+            self.__exit__()
             raise
+        return self
 
-    def _port(self, file: Path, until: float) -> int:
+    def _port(self) -> int:
         """The port, which Firefox writes into its profile."""
-        while time.monotonic() < until and self.process.poll() is None:
+        file, end = Path(self.folder.name) / "MarionetteActivePort", time.monotonic() + 60
+        while time.monotonic() < end and self.process.poll() is None:
             if file.is_file() and (text := file.read_text(encoding="utf-8").strip()):
                 return int(text)
             time.sleep(0.1)
@@ -63,15 +53,12 @@ class Firefox:
 
     def _read(self) -> Any:
         length = b""
-        while (byte := self.stream.read(1)) != b":":
-            if not byte:
-                raise ConnectionError("Firefox has closed the connection")
+        while (byte := self.stream.read(1)).isdigit():
             length += byte
         return json.loads(self.stream.read(int(length)))
 
-    def _do(self, name: str, parameters: dict[str, Any]) -> Any:
-        self.numbers += 1
-        message = json.dumps([0, self.numbers, f"WebDriver:{name}", parameters]).encode()
+    def _send(self, name: str, **parameters: Any) -> Any:
+        message = json.dumps([0, 1, f"WebDriver:{name}", parameters]).encode()
         self.stream.write(f"{len(message)}:".encode() + message)
         self.stream.flush()
         _, _, error, result = self._read()
@@ -81,7 +68,7 @@ class Firefox:
 
     def goto(self, address: str) -> None:
         """Open a page and wait until it is loaded."""
-        self._do("Navigate", {"url": address})
+        self._send("Navigate", url=address)
 
     def evaluate(self, expression: str) -> Any:
         """The value of a JavaScript expression in the page; a promise is waited for."""
@@ -90,24 +77,14 @@ class Firefox:
             f"Promise.resolve().then(() => ({expression})).then("
             "  (value) => done([value ?? null, null]), (error) => done([null, String(error)]));"
         )
-        call: dict[str, Any] = {"script": script, "args": [], "sandbox": None}
-        value, error = self._do("ExecuteAsyncScript", call)["value"]
+        answer = self._send("ExecuteAsyncScript", script=script, args=[], sandbox=None)
+        value, error = answer["value"]
         if error:
             raise RuntimeError(error)
         return value
 
-    def close(self) -> None:
-        """End Firefox and remove its profile."""
-        self.process.terminate()
-        try:
-            self.process.wait(timeout=10)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-        self.folder.cleanup()
-
-    def __enter__(self) -> "Firefox":
-        return self
-
     def __exit__(self, *_: object) -> None:
-        self.close()
+        """End Firefox and remove its profile."""
+        self.process.kill()
+        self.process.wait()
+        self.folder.cleanup()

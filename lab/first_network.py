@@ -133,7 +133,7 @@ def run(_: argparse.Namespace) -> dict:
 def larger(_: argparse.Namespace) -> dict:
     """Other numbers of hidden numbers and steps, three seeds each."""
     tok, train_ids, val_ids = texts()
-    found = []
+    frames = []
     for hidden, steps in LARGER:
         losses = []
         for seed in range(3):
@@ -143,36 +143,38 @@ def larger(_: argparse.Namespace) -> dict:
                 pass
             losses.append(loss_of(network, val_ids))
         parameters = runs.size(network)
-        found.append({"hidden": hidden, "steps": steps, "parameters": parameters, "losses": losses})
-        print(found[-1], flush=True)
-    return {"runs": found}
+        frames.append(
+            {"hidden": hidden, "steps": steps, "parameters": parameters, "losses": losses}
+        )
+        print(frames[-1], flush=True)
+    return {"runs": frames}
 
 
 def rates(_: argparse.Namespace) -> dict:
     """The loss on the development part, the last tenth of the training text, for each rate."""
     tok, train_ids, _val = texts()
     core_ids, dev_ids = train_val_split(train_ids, 0.9)
-    found = {}
+    by_kind = {}
     for rate in RATES:
         network = of_the_page(tok.vocab_size)
         for _step in train(network, core_ids, FRAMES[-1], SEED, rate):
             pass
         loss = loss_of(network, dev_ids)
-        found[f"{rate:g}"] = loss if math.isfinite(loss) else None
+        by_kind[f"{rate:g}"] = loss if math.isfinite(loss) else None
         print(f"rate {rate:g}: {loss}", flush=True)
-    return {"development": found}
+    return {"development": by_kind}
 
 
 def counted(_: argparse.Namespace) -> dict:
     """For strings of n characters: the number to add to each count, and the validation loss."""
     tok, train_ids, val_ids = texts()
-    whole, val = (tok.decode(part.tolist()) for part in (train_ids, val_ids))
+    train_text, val = (tok.decode(part.tolist()) for part in (train_ids, val_ids))
     core, dev = (tok.decode(part.tolist()) for part in train_val_split(train_ids, 0.9))
     found = {}
     for n in ORDERS:
         scores = {alpha: ngram_loss(core, dev, n, alpha, tok.vocab_size) for alpha in ALPHAS}
         alpha = min(ALPHAS, key=scores.__getitem__)
-        loss = ngram_loss(whole, val, n, alpha, tok.vocab_size)
+        loss = ngram_loss(train_text, val, n, alpha, tok.vocab_size)
         found[str(n)] = {"alpha": alpha, "loss": round(loss, 3)}
         print(n, found[str(n)], flush=True)
     return {"orders": found}

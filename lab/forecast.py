@@ -1,6 +1,6 @@
 """What small runs foretell of a larger one, written down before it is trained -> forecast.json.
 
-Usage: python -m lab.forecast [--anew] [--write]   the forecast, and the small runs that it lacks
+Usage: python -m lab.forecast [--write]            a new forecast, and the small runs that it lacks
        python -m lab.forecast --large [--write]    then the large runs, beside the stored forecast
 
 The small runs are those of law.json of at most SMALL operations, and a few more with other seeds.
@@ -9,12 +9,10 @@ that takes ten times as many operations. Playhouse's floor E is known
 (playhouse_floor.py); on Shakespeare it is a sixth unknown. The interval holds 95 % of the forecasts
 that come out if each small run is moved by as much as runs of one cell differ by chance, with the
 chance of a mean of three large runs on top. The forecast is committed before the large runs are
-trained, and `--large` does not touch it. Where large runs are stored, only `--anew` replaces them
-by a new forecast. `--large` also trains, on Playhouse, the size that the law picks
-for one budget, half of it and twice of it. All together takes about 20 minutes of one core.
+trained, and `--large` does not touch it. `--large` also trains, on Playhouse, the size that the law
+picks for one budget, half of it and twice of it. All together takes about 20 minutes of one core.
 """
 
-import argparse
 import math
 import time
 from dataclasses import asdict
@@ -27,11 +25,11 @@ from scratchformer_course.ch16_scaling.joint import fit_joint
 from scratchformer_course.measurements import FOLDER, load_measurements
 
 STORED = FOLDER / "forecast.json"
-STAGES = "--anew --write", "--large --write"  # what measures all of it, one after the other
+STAGES = "--write", "--large --write"  # what measures all of it, one after the other
 SMALL = 7e11  # operations, 6 N D
-MORE = {  # cells that are not in law.json, or need more seeds there: width, steps, seeds
+MORE = {  # cells that are not in law.json, or need more seeds there: width, steps, seed
     "playhouse": [],
-    "tinyshakespeare": [(32, 3920, (0, 1, 2)), (48, 3920, (1,))],
+    "tinyshakespeare": [(32, 3920, 0), (32, 3920, 1), (32, 3920, 2), (48, 3920, 1)],
 }
 LARGE = 96, 9920  # width and steps: ten times the operations of the largest small run
 SEEDS, DRAWS = (0, 1, 2), 400
@@ -49,32 +47,18 @@ SETTINGS: dict[str, Any] = {
 }
 
 
-def jobs(corpus: str, rule: dict, cells: list) -> list[dict]:
-    """The runs of some cells (width, steps, seeds), as law.py has them, at its rates."""
-    return [
-        law.make_job(corpus, width, steps, law.rate(rule, width, steps), seed)
-        for width, steps, seeds in cells
-        for seed in seeds
-    ]
-
-
-def train(jobs: list[dict]) -> list[dict]:
-    found = []
-    for job in jobs:
-        found.append(law.train_one(job))
-        print(found[-1], flush=True)
-    return found
+def train(corpus: str, cells: list[tuple[int, int, int]]) -> list[dict]:
+    """The runs of some (width, steps, seed), as law.py has them, at its rates."""
+    rule = load_measurements("law")["rules"][corpus]
+    return [law.train_one(job) for job in law.cells(corpus, rule, cells)]
 
 
 def small_runs(stored: list[dict], more: list[dict], corpus: str) -> list[dict]:
     """What the forecast is fitted to: runs that read the training text, scored on validation."""
-    own = [run for run in stored if run["stage"] in ("grid", "isoflop")]
+    fitted = [run for run in stored if run["stage"] in ("grid", "isoflop")]
     return [
-        run for run in own + more if run["corpus"] == corpus and 6 * run["N"] * run["D"] <= SMALL
+        run for run in fitted + more if run["corpus"] == corpus and 6 * run["N"] * run["D"] <= SMALL
     ]
-
-
-# --- the forecast --------------------------------------------------------------------------------
 
 
 def noise(small: list[dict]) -> float:
@@ -94,46 +78,33 @@ def foretell(small: list[dict], floor: float | None) -> dict:
     to_read = steps * law.BATCH * law.CONTEXT
     size = round(law.operations(width, steps) / 6 / to_read)
     chance, draw = noise(small), np.random.default_rng(0)
-    found = fit_joint(N, D, loss, floor)
-    again = [
-        fit_joint(N, D, loss * np.exp(draw.normal(0, chance, len(loss))), floor, found)(
-            size, to_read
-        )
-        for _ in range(DRAWS)
-    ]
+    fitted = fit_joint(N, D, loss, floor)
+    again = []
+    for _ in range(DRAWS):
+        moved = loss * np.exp(draw.normal(0, chance, len(loss)))
+        again.append(fit_joint(N, D, moved, floor, fitted)(size, to_read))
     again *= np.exp(draw.normal(0, chance / math.sqrt(len(SEEDS)), DRAWS))
     return {
         "day": runs.today(),
         "time": time.strftime("%H:%M UTC", time.gmtime()),
         "runs": len(small),
-        "law": asdict(found),
-        "off": float(np.log(found(N, D) / loss).std()),
-        "noise": chance,
+        "law": asdict(fitted),
         "N": size,
         "D": to_read,
-        "loss": round(float(found(size, to_read)), 4),
+        "loss": round(float(fitted(size, to_read)), 4),
         "interval": [round(float(end), 4) for end in np.percentile(again, [2.5, 97.5])],
     }
 
 
-# --- what is stored ------------------------------------------------------------------------------
-
-
 def before() -> dict:
     """The small runs and the forecasts."""
-    runs.load_text(write=True)  # whether stored or not: Playhouse must not stand in for it
-    stored = load_measurements("law")
     floors = {"playhouse": load_measurements("playhouse_floor")["floor"], "tinyshakespeare": None}
     corpora = {}
     for corpus in law.CORPORA:
-        more = train(jobs(corpus, stored["rules"][corpus], MORE[corpus]))
-        small = small_runs(stored["runs"], more, corpus)
+        more = train(corpus, MORE[corpus])
+        small = small_runs(load_measurements("law")["runs"], more, corpus)
         corpora[corpus] = {"forecast": foretell(small, floors[corpus]), "small": more, "large": []}
-    return {
-        "what": "what small runs foretell of a larger one, and its losses, in nats a character",
-        "settings": SETTINGS,
-        "corpora": corpora,
-    }
+    return {"settings": SETTINGS, "corpora": corpora}
 
 
 def counts(corpus: str) -> dict:
@@ -150,34 +121,19 @@ def counts(corpus: str) -> dict:
 
 def after(foretold: dict) -> dict:
     """What was stored, with the large runs, counts beside them, and three sizes of one budget."""
-    runs.load_text(write=True)
-    rules = load_measurements("law")["rules"]
     for corpus, part in foretold["corpora"].items():
-        part["large"] = train(jobs(corpus, rules[corpus], [(*LARGE, SEEDS)]))
+        part["large"] = train(corpus, [(*LARGE, seed) for seed in SEEDS])
         part["counts"] = counts(corpus)
-    cells = [(width, round(BUDGET / law.operations(width, 1)), SEEDS) for width in SIZES]
-    foretold["sizes"] = train(jobs("playhouse", rules["playhouse"], cells))
-    return foretold
-
-
-def refuse_to_drop_large_runs() -> None:
-    """SystemExit if large runs are stored: a forecast is written down before they are trained."""
-    stored = runs.read(STORED)["corpora"].values() if STORED.exists() else ()
-    if any(part["large"] for part in stored):
-        raise SystemExit(
-            f"{STORED.name} holds large runs: --large trains them once more, and --anew replaces "
-            "them by a new forecast (commit it, then --large)"
-        )
+    steps = {width: round(BUDGET / law.operations(width, 1)) for width in SIZES}
+    sizes = [(width, steps[width], seed) for width in SIZES for seed in SEEDS]
+    return foretold | {"sizes": train("playhouse", sizes)}
 
 
 def main(arguments: list[str] | None = None) -> dict:
     parser = runs.command_line(__doc__, STORED.name, quick=False)
-    stage = parser.add_mutually_exclusive_group()
-    stage.add_argument("--large", action="store_true", help="train the large runs")
-    stage.add_argument("--anew", action="store_true", help="a new forecast; drops the large runs")
-    options: argparse.Namespace = parser.parse_args(arguments)
-    if options.write and not (options.large or options.anew):
-        refuse_to_drop_large_runs()
+    parser.add_argument("--large", action="store_true", help="train the large runs")
+    options = parser.parse_args(arguments)
+    runs.load_text(write=True)  # whether stored or not: Playhouse must not stand in for it
     result = (after(runs.read(STORED)) if options.large else before()) | runs.stamp()
     if options.write:
         runs.store(STORED, result)

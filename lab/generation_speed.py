@@ -67,7 +67,7 @@ def rows(quick: bool = False) -> list[dict]:
     result = []
     for jobs, what, unit, scale, rounds in measures:
         with eval_mode(model):
-            found = in_turns(jobs(model, ids), rounds, warm=0 if quick else 2)
-        without, cached = ([scale * t for t in times] for times in found.values())
+            seconds = in_turns(jobs(model, ids), rounds, warm=0 if quick else 2)
+        without, cached = ([scale * t for t in times] for times in seconds.values())
         result.append(row(f"{what}, cached", "recomputed", unit, cached, without))
     return result

@@ -8,6 +8,7 @@ it; a release that is stored already is kept. With --strict the exit status is 1
 found that `lab.in_public_why` does not explain.
 """
 
+import argparse
 import contextlib
 import importlib
 import json
@@ -143,31 +144,36 @@ def small_config(kind: type, **changes: Any) -> Any:
 def classes() -> dict[str, str]:
     """Kind -> class, of all causal ones in the release that is installed."""
     names = importlib.import_module("transformers.models.auto.modeling_auto")
-    found = names.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.items()
-    return {kind: name if isinstance(name, str) else name[0] for kind, name in found}
+    listed = names.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.items()
+    return {kind: name if isinstance(name, str) else name[0] for kind, name in listed}
+
+
+def built(kind: str, name: str) -> Any:
+    """A small model of a class. Raises ValueError, or an error of its own, if there is none."""
+    import transformers
+
+    of_kind = getattr(transformers, name)
+    config = small_config(of_kind.config_class or transformers.CONFIG_MAPPING[kind])
+    with torch.device("meta"):
+        size = sum(p.numel() for p in of_kind(config).parameters())
+    if size > LARGEST:
+        raise ValueError(f"{size:,} weights")
+    torch.manual_seed(0)
+    return of_kind(config).eval()
 
 
 def examine(kind: str, name: str) -> list[dict[str, str]]:
     """What `diagnose` says of a class, a row a test, or why there is no small model of it."""
-    import transformers
-
     from scratchformer.diagnosis import diagnose
     from scratchformer.diagnosis.transformers_calls import cache_of_transformers
 
     try:
-        of_kind = getattr(transformers, name)
-        config = small_config(of_kind.config_class or transformers.CONFIG_MAPPING[kind])
-        with torch.device("meta"):
-            size = sum(p.numel() for p in of_kind(config).parameters())
-        if size > LARGEST:
-            return [not_built(f"{size:,} weights")]
-        torch.manual_seed(0)
-        model = of_kind(config).eval()
+        model = built(kind, name)
         report = diagnose(model, VOCABULARY, LENGTH, cache=cache_of_transformers(model))
     except Exception as error:
         return [not_built(f"{type(error).__name__}: {error}")]
-    found = [f for f in report.findings if f.verdict in ("failed", "noted")]
-    return [{"test": f.test, "found": f.verdict, "measured": f.measured[:160]} for f in found]
+    shown = [f for f in report.findings if f.verdict in ("failed", "noted")]
+    return [{"test": f.test, "found": f.verdict, "measured": f.measured[:160]} for f in shown]
 
 
 def not_built(why: str) -> dict[str, str]:
@@ -192,11 +198,11 @@ def apart(kind: str, name: str, by: Callable | None = None) -> list[dict[str, st
     process.start()
     yours.close()
     try:
-        found = mine.recv()
+        result = mine.recv()
     except EOFError:  # it was ended, or crashed
-        found = [not_built(f"no end in {SECONDS} s")]
+        result = [not_built(f"no end in {SECONDS} s")]
     process.join()
-    return [{"kind": kind, "class": name} | row for row in found]
+    return [{"kind": kind, "class": name} | row for row in result]
 
 
 def quiet_release() -> str:
@@ -217,10 +223,10 @@ def sweep(only: Iterable[str] = ()) -> dict[str, Any]:
     for kind, name in classes().items():
         if only and kind not in only:
             continue
-        found = apart(kind, name)
-        print(release, kind, json.dumps(found)[:300], file=sys.stderr, flush=True)
-        rows += found
-        if not found:
+        result = apart(kind, name)
+        print(release, kind, json.dumps(result)[:300], file=sys.stderr, flush=True)
+        rows += result
+        if not result:
             healthy.append(kind)
     seconds = round(time.perf_counter() - start)
     return {"seconds": seconds, "healthy": healthy, "rows": rows}
@@ -235,37 +241,50 @@ def elsewhere(script: str, folder: Path, only: Iterable[str]) -> dict[str, Any]:
     return json.loads(done.stdout)
 
 
-def main(arguments: list[str] | None = None) -> int:
-    parser = runs.command_line(__doc__ or "", FILE.name, quick=False)
+def over_releases(
+    script: str,
+    parser: argparse.ArgumentParser,
+    arguments: list[str] | None,
+    kept: Callable[[bool], runs.Kept],
+    sweep: Callable[[Iterable[str]], dict],
+) -> tuple[runs.Kept, argparse.Namespace]:
+    """What a script finds in all releases of a folder, those that are stored included."""
     parser.add_argument("--releases", type=Path, help="a folder of other releases")
     parser.add_argument("--only", nargs="*", default=[], metavar="KIND")
-    parser.add_argument("--strict", action="store_true", help="1 for what is not explained")
     parser.add_argument("--print", action="store_true", help="only print this release, as JSON")
     options = parser.parse_args(arguments)
     if options.print:
         with contextlib.redirect_stdout(sys.stderr):
-            found = sweep(options.only)
-        print(json.dumps(found))
-        return 0
+            release = sweep(options.only)
+        print(json.dumps(release))
+        sys.exit(0)
+    stored = kept(options.write)
+    for folder in sorted(options.releases.iterdir()) if options.releases else ():
+        job = partial(elsewhere, script, folder, options.only)
+        stored.once("releases", folder.name, job=job)
+    return stored, options
+
+
+def main(arguments: list[str] | None = None) -> int:
     import transformers
 
-    kept = runs.Kept(FILE, SETTINGS, options.write)
+    parser = runs.command_line(__doc__ or "", FILE.name, quick=False)
+    parser.add_argument("--strict", action="store_true", help="1 for what is not explained")
+    kept, options = over_releases(
+        "lab.in_public", parser, arguments, partial(runs.Kept, FILE, SETTINGS), sweep
+    )
     kept.once("releases", transformers.__version__, job=lambda: sweep(options.only))
-    for folder in sorted(options.releases.iterdir()) if options.releases else ():
-        kept.once(
-            "releases", folder.name, job=partial(elsewhere, "lab.in_public", folder, options.only)
-        )
     releases = dict(sorted(kept.part("releases").items(), key=lambda item: in_order(item[0])))
-    for found in releases.values():
-        found["rows"] = [explained(row) for row in found["rows"]]
+    lines = []
+    for release, of_release in releases.items():
+        of_release["rows"] = [explained(row) for row in of_release["rows"]]
+        lines += [
+            f"{release} {row['kind']}: {row['test']}: {row['measured']}"
+            for row in of_release["rows"]
+            if not row["why"]
+        ]
     kept.found["releases"] = releases
     kept.keep()
-    lines = [
-        f"{release} {row['kind']}: {row['test']}: {row['measured']}"
-        for release, found in releases.items()
-        for row in found["rows"]
-        if not row["why"]
-    ]
     print("\n".join(lines) or "all is explained")
     return int(options.strict and bool(lines))
 

@@ -139,7 +139,7 @@ def cut(model: GPT, ids: Tensor, heads: Heads, part: str) -> float:
     """The loss if block 2's queries, keys or values come from a run without `heads`."""
     kept: list[Tensor] = []
     c_attn, C = model.get_submodule("h.1.attn.c_attn"), model.config.d_model
-    own = slice(C * "qkv".index(part), C * "qkv".index(part) + C)
+    channels = slice(C * "qkv".index(part), C * "qkv".index(part) + C)
 
     def keep(out: Tensor) -> Tensor:
         kept.append(out)
@@ -147,7 +147,7 @@ def cut(model: GPT, ids: Tensor, heads: Heads, part: str) -> float:
 
     def replace(out: Tensor) -> Tensor:
         out = out.clone()
-        out[..., own] = kept[0][..., own]
+        out[..., channels] = kept[0][..., channels]
         return out
 
     with silenced(model, heads), changed(c_attn, keep):
@@ -181,12 +181,12 @@ def test_songs(n: int = 512, data: Songs = songs) -> Tensor:
 
 
 def by_length(model: GPT) -> dict[str, dict[str, float]]:
-    found = {}
+    by_seed = {}
     for notes in (5, 6, 7):
         ids = test_songs(256, partial(of_six, notes=notes))
         best = max(max(block[1]) for block in scores(model, ids))
-        found[str(notes)] = {"loss": round(copy_loss(model, ids), 3), "score": best}
-    return found
+        by_seed[str(notes)] = {"loss": round(copy_loss(model, ids), 3), "score": best}
+    return by_seed
 
 
 def levels(x: Tensor) -> str:

@@ -11,12 +11,12 @@ seeds   seed -> loss, and share: how much of the chance in the slot is on the ri
   erased    "slot" -> [share with the five directions erased after block 1, with five random ones]
   together  the same, with the four places between erased at once
   between   log-odds restored by all places between at once, patched after block 1
-  heads     for each: [block, head, weight on article and rhyme word, log-odds restored]
-  steer     direction -> for each dose [chance of the new rhyme, of the old one]
-  ridges    for each ridge, at dose 1: [the probe is right, chance of the new rhyme]
-The columns of steer and ridges are the settings doses and ridges.
+  heads     for each: [block, head, log-odds restored]
+  steer     direction -> chance of the new rhyme
+  ridges    for each ridge: [the probe is right, chance of the new rhyme]
 """
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -27,7 +27,6 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from lab import runs
-from scratchformer.attention import recorded_attention
 from scratchformer.models import GPT
 from scratchformer.training import train
 from scratchformer.training.losses import eval_mode
@@ -37,17 +36,10 @@ from scratchformer_course.measurements import FOLDER
 FILE = FOLDER / "inside.json"
 SEEDS, STEPS = range(10), 500
 RIDGES = (1.0, 10.0, 100.0, 1_000.0, 10_000.0)
-DOSES = (0, 0.25, 0.5, 0.75, 1, 1.5, 2, 3)
 BETWEEN = ("comma", "line break", "first word", "word before")
 RIDGE, CLASSES, RANDOM_DRAWS = 1.0, 6, 5
-SETTINGS: dict[str, Any] = {
-    "seeds": list(SEEDS),
-    "steps": STEPS,
-    "ridges": RIDGES,
-    "doses": DOSES,
-    "ridge": RIDGE,
-    "random_draws": RANDOM_DRAWS,
-}
+SETTINGS: dict[str, Any] = {"seeds": list(SEEDS), "steps": STEPS, "ridges": RIDGES}
+SETTINGS |= {"ridge": RIDGE, "random_draws": RANDOM_DRAWS}
 Change = Callable[[Tensor], Tensor]
 
 
@@ -75,8 +67,8 @@ def changed(module: nn.Module, change: Change) -> Iterator[None]:
 @contextmanager
 def heads_changed(model: GPT, block: int, change: Change) -> Iterator[None]:
     """The results of a block's heads, side by side, go through `change` before they are mixed."""
-    own: Any = model.h[block]
-    hook = own.attn.c_proj.register_forward_pre_hook(lambda module, inputs: (change(inputs[0]),))
+    mixing = model.get_submodule(f"h.{block}.attn.c_proj")
+    hook = mixing.register_forward_pre_hook(lambda module, inputs: (change(inputs[0]),))
     try:
         yield
     finally:
@@ -101,7 +93,7 @@ def stream(model: GPT, ids: Tensor) -> list[Tensor]:
 
 def probe(x: Tensor, y: Tensor, new: Tensor, ridge: float = RIDGE) -> Tensor:
     """Scores (M, 6) of new vectors, by ridge regression on vectors x of the classes y."""
-    x, new = (F.pad(each, (0, 1), value=1.0) for each in (x, new))
+    x, new = (F.pad(vectors, (0, 1), value=1.0) for vectors in (x, new))
     a = x.T @ x + ridge * torch.eye(x.shape[1])
     return new @ torch.linalg.solve(a, x.T @ F.one_hot(y, CLASSES).float())
 
@@ -147,8 +139,8 @@ class Inside:
     def vectors(self, depth: int, place: str) -> tuple[Tensor, Tensor]:
         """Those to learn from, and those to be tested on."""
         x, new = (
-            own[depth][torch.arange(len(data)), data.at[place]]
-            for own, data in zip(self.streams, (self.seen, self.test), strict=True)
+            depths[depth][torch.arange(len(data)), data.at[place]]
+            for depths, data in zip(self.streams, (self.seen, self.test), strict=True)
         )
         mean, size = standard(x)
         return (x - mean) / size, (new - mean) / size
@@ -190,13 +182,11 @@ class Inside:
             yield
 
     def after_erasing(self, places: tuple[str, ...]) -> list[float]:
-        with self.erased(places):
-            found = [self.share()]
-        by_chance = []
-        for draw in range(RANDOM_DRAWS):
+        shares = []
+        for draw in (None, *range(RANDOM_DRAWS)):
             with self.erased(places, draw):
-                by_chance.append(self.share())
-        return [*found, sum(by_chance) / len(by_chance)]
+                shares.append(self.share())
+        return [shares[0], sum(shares[1:]) / RANDOM_DRAWS]
 
     # --- patching: runs of one text receive vectors of another
 
@@ -207,8 +197,9 @@ class Inside:
         return (p[i, self.pairs.rhyme] - p[i, self.pairs.other_rhyme]).mean().item()
 
     def patched(self) -> dict[str, Any]:
-        own, pairs = self.model, self.pairs
-        clean = stream(own, pairs.clean)[1]
+        """What is restored by all places between, after block 1, and by each head."""
+        model, pairs = self.model, self.pairs
+        clean = stream(model, pairs.clean)[1]
         top, low = map(self.log_odds, (pairs.clean, pairs.other))
 
         def restored() -> float:
@@ -219,33 +210,29 @@ class Inside:
             x[:, pairs.start + 2 : -1] = clean[:, pairs.start + 2 : -1]
             return x
 
-        with changed(own.h[0], patch):
+        with changed(model.h[0], patch):
             between = restored()
-        return {"between": between, "heads": self.heads(restored)}
-
-    def heads(self, restored: Callable[[], float]) -> list[list[float]]:
-        own, pairs, kept = self.model, self.pairs, {}
-        width = own.config.d_model // own.config.n_heads
-        with ExitStack() as stack, torch.no_grad():
-            for block in range(len(own.h)):
-
-                def keep(x: Tensor, block: int = block) -> Tensor:
-                    kept[block] = x
-                    return x
-
-                stack.enter_context(heads_changed(own, block, keep))
-            maps = stack.enter_context(recorded_attention(own))
-            own(pairs.clean)
-        found: list[list[float]] = []
-        for block in range(len(own.h)):
-            for head in range(own.config.n_heads):
+        heads, width = [], model.config.d_model // model.config.n_heads
+        for block in range(len(model.h)):
+            values = self.values_of_heads(block)
+            for head in range(model.config.n_heads):
                 columns = slice(width * head, width * head + width)
-                values = kept[block][:, -1, columns]
-                weight = maps[f"h.{block}.attn"][:, head, -1, pairs.start : pairs.start + 2]
-                with heads_changed(own, block, last_place(columns, values)):
-                    back = restored()
-                found.append([block + 1, head + 1, weight.sum(dim=-1).mean().item(), back])
-        return found
+                with heads_changed(model, block, last_place(columns, values[:, columns])):
+                    heads.append([block + 1, head + 1, restored()])
+        return {"between": between, "heads": heads}
+
+    @torch.no_grad()
+    def values_of_heads(self, block: int) -> Tensor:
+        """What a block's heads bring to the last place of the clean texts, side by side."""
+        kept: list[Tensor] = []
+
+        def keep(x: Tensor) -> Tensor:
+            kept.append(x[:, -1])
+            return x
+
+        with heads_changed(self.model, block, keep):
+            self.model(self.pairs.clean)
+        return kept[0]
 
     # --- steering, in the slot after block 1
 
@@ -259,23 +246,21 @@ class Inside:
 
     def steer(self) -> dict[str, Any]:
         means = self.means("slot")
-        step, read = means[self.to] - means[self.test.rhyme], self.directions()
-        size = step.norm(dim=1, keepdim=True)
-        draws = torch.Generator().manual_seed(1)
+        step = means[self.to] - means[self.test.rhyme]
+        size, draws = step.norm(dim=1, keepdim=True), torch.Generator().manual_seed(1)
+
+        def turned(push: Tensor) -> float:
+            return self.pushed(F.normalize(push, dim=1) * size)[0]
+
         noise = [torch.randn(step.shape, generator=draws) for _ in range(RANDOM_DRAWS)]
-
-        def curve(push: Tensor) -> list[list[float]]:
-            return [self.pushed(F.normalize(push, dim=1) * size * dose) for dose in DOSES]
-
-        curves = {"means": curve(step), "probe": curve(read)}
-        curves["random"] = torch.tensor([curve(each) for each in noise]).mean(dim=0).tolist()
-        ridges = []
-        for ridge in RIDGES:
-            push = F.normalize(self.directions(ridge), dim=1) * size
-            ridges.append([self.read(1, "slot", ridge), self.pushed(push)[0]])
-        return {"steer": curves, "ridges": ridges}
+        chances = {"means": turned(step), "probe": turned(self.directions())}
+        chances["random"] = sum(map(turned, noise)) / RANDOM_DRAWS
+        ridges = [[self.read(1, "slot", r), turned(self.directions(r))] for r in RIDGES]
+        return {"steer": chances, "ridges": ridges}
 
     def pushed(self, step: Tensor) -> list[float]:
+        """The chances of the new rhyme and of the old one."""
+
         def change(x: Tensor) -> Tensor:
             x = x.clone()
             x[self.rows, self.test.at["slot"]] += step
@@ -286,7 +271,7 @@ class Inside:
         return [p[self.rows, c].mean().item() for c in (self.to, self.test.rhyme)]
 
     def everything(self) -> dict[str, Any]:
-        found = {
+        return {
             "share": self.share(),
             "probe": {"comma": [[self.read(depth, "comma")] for depth in range(3)]},
             "erased": {"slot": self.after_erasing(("slot",))},
@@ -294,7 +279,6 @@ class Inside:
             **self.patched(),
             **self.steer(),
         }
-        return rounded(found)
 
 
 def last_place(columns: slice, values: Tensor) -> Change:
@@ -308,15 +292,6 @@ def last_place(columns: slice, values: Tensor) -> Change:
     return change
 
 
-def rounded(found: Any) -> Any:
-    """The same with three digits behind each point."""
-    if isinstance(found, dict):
-        return {key: rounded(value) for key, value in found.items()}
-    if isinstance(found, list):
-        return [rounded(value) for value in found]
-    return round(found, 3)
-
-
 def main(arguments: list[str] | None = None) -> dict:
     options = runs.command_line(__doc__, FILE.name).parse_args(arguments)
     torch.set_num_threads(1)
@@ -325,8 +300,8 @@ def main(arguments: list[str] | None = None) -> dict:
     def measure(seed: int) -> dict[str, Any]:
         model, loss = trained(seed, 20 if options.quick else STEPS)
         with eval_mode(model):
-            own = Inside(model, options.quick).everything()
-        return {"loss": round(loss, 3)} | own
+            measured = {"loss": loss} | Inside(model, options.quick).everything()
+        return json.loads(json.dumps(measured), parse_float=lambda x: round(float(x), 3))
 
     for seed in SEEDS[: 1 if options.quick else None]:
         kept.once("seeds", str(seed), job=partial(measure, seed))

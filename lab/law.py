@@ -1,4 +1,4 @@
-"""Two micro scaling laws, and what breaks them: many small runs on two corpora -> law.json.
+"""Two micro scaling laws: many small runs on two corpora -> law.json.
 
 Usage: python -m lab.law [--write]
 
@@ -8,12 +8,12 @@ Playhouse never ends: no text is read twice, and the least possible loss is know
 tuning      rates, chosen on text that no later run is scored on (`rule_of`)
 grid        four sizes, three or four budgets: what the laws are fitted to; some cells again
 forecast    one larger model for each corpus, that no law is fitted to
-repetition  one size and one budget, and less and less different text
-isoflop     one budget of operations, the size that the law prefers, half of it and twice of it
+repetition  on Shakespeare, as many steps as two passes take, on a quarter of the text
+isoflop     on Playhouse one budget of operations: the size that the law prefers, half, twice
 
 Settings of Shakespeare are chosen on the development split (the last tenth of the training split)
 by models that read the other nine tenths (`core`). All other runs read the whole training split
-and are scored once, on the validation split. All together takes about 35 minutes of one core.
+and are scored once, on the validation split. All together takes about 25 minutes of one core.
 """
 
 import itertools
@@ -45,11 +45,16 @@ STEPS = {  # 1,960 steps are one pass over Shakespeare's training split
     "playhouse": (980, 1960, 3920),
     "tinyshakespeare": (490, 980, 1960, 3920),
 }
-TUNED_AT, TUNED_LATER = 980, 3920  # steps of the tuning runs; the later ones with two widths
-RATES = {32: (8e-3, 16e-3, 32e-3), 48: (8e-3, 16e-3, 32e-3), 64: (8e-3, 16e-3, 32e-3),
-         96: (4e-3, 8e-3, 16e-3)}  # fmt: skip
-LATER = {32: (8e-3, 16e-3), 48: (4e-3, 8e-3, 16e-3)}  # rates of the later ones
-TEXTS: dict[str, Any] = {
+TUNED_AT = 980  # steps of the first tuning runs
+RATES = {  # (width, steps) -> what is tried
+    (32, 980): (8e-3, 16e-3, 32e-3),
+    (48, 980): (8e-3, 16e-3, 32e-3),
+    (64, 980): (8e-3, 16e-3, 32e-3),
+    (96, 980): (4e-3, 8e-3, 16e-3),
+    (32, 3920): (8e-3, 16e-3),
+    (48, 3920): (4e-3, 8e-3, 16e-3),
+}
+TEXTS: dict[str, Any] = {  # seeds of Playhouse's texts
     "tokenizer": 0,
     "dev": 1,
     "val": 2,
@@ -60,27 +65,16 @@ HELD_OUT = {"dev": 100_000, "val": 200_000}  # characters of Playhouse
 COUNTED = 1_000_000  # of which its tokenizer is made
 SLICE = 1500  # characters of a slice, where a share of a text is taken
 MIDDLE = 64  # the width of the stage repetition
-ISOFLOP = (2e11, 5e11, 1.25e12)  # operations, 6 N D; the second is tried
+BUDGET = 5e11  # operations of the stage isoflop, 6 N D
 SETTINGS = {
-    "context_length": CONTEXT,
-    "batch_size": BATCH,
-    "warmup": WARMUP,
-    "blocks": BLOCKS,
-    "head_width": HEAD,
-    "schedule": "linear",
-    "weight_decay": 0.1,
-    "betas": [0.9, 0.95],
-    "clip": 1.0,
-    "precision": "float32",
-    "threads": 1,
-    "widths": WIDTHS,
-    "large": LARGE,
+    "sizes": [WIDTHS, BLOCKS, HEAD, LARGE],
+    "batches": [BATCH, CONTEXT, WARMUP],
     "steps": STEPS,
     "texts": TEXTS,
     "held_out": HELD_OUT,
     "slice": SLICE,
-    "isoflop": ISOFLOP,
-    "rates": {str(width): [RATES[width], LATER.get(width, ())] for width in WIDTHS},
+    "budget": BUDGET,
+    "rates": [[*cell, rates] for cell, rates in RATES.items()],
 }
 
 
@@ -132,10 +126,8 @@ def text_of(job: dict) -> torch.Tensor:
     """The ids that a run may read."""
     if job["corpus"] == "tinyshakespeare":
         return slices(shakespeare()[job["text"]], job["share"], job["seed"])
-    # One pass: D characters in whole windows, and one window to cut elsewhere. The beginning of
-    # a text is as good as any part of it, as scenes are independent.
-    characters = job["steps"] * BATCH * CONTEXT + CONTEXT
-    return play(job["text"], round(characters * job["share"]))
+    # One pass: D characters in whole windows, and one window to cut elsewhere.
+    return play(job["text"], job["steps"] * BATCH * CONTEXT + CONTEXT)
 
 
 def scored(corpus: str, part: str) -> torch.Tensor:
@@ -157,42 +149,32 @@ def vocab_size(corpus: str) -> int:
 def train_one(job: dict) -> dict:
     """Train and score one model: the job with its figures."""
     torch.set_num_threads(1)
-    ids = text_of(job)
-    torch.manual_seed(job["seed"])
+    ids, seed, steps = text_of(job), job["seed"], job["steps"]
+    torch.manual_seed(seed)
     model = GPT(config_of(job["width"], vocab_size(job["corpus"])))
     fit(
         model,
-        WindowSampler(ids, BATCH, CONTEXT, job["seed"], replacement=False),
+        WindowSampler(ids, BATCH, CONTEXT, seed, replacement=False),
         lambda model, x, y: token_loss(model(x), y),
-        TrainingConfig(
-            steps=job["steps"],
-            lr=job["lr"],
-            seed=job["seed"],
-            warmup=min(WARMUP, job["steps"] // 2),
-        ),
+        TrainingConfig(steps=steps, lr=job["lr"], seed=seed, warmup=min(WARMUP, steps // 2)),
     )
-    D = job["steps"] * BATCH * CONTEXT
-    losses = {
-        part: round(evaluate(model, scored(job["corpus"], part), CONTEXT), 4)
-        for part in job["scores"]
-    }
-    return job | {
+    D, part = steps * BATCH * CONTEXT, job["scored"]
+    figures = {
         "N": non_embedding(model.config),
         "D": D,
         "passes": round(D / (len(ids) - CONTEXT), 2),
-        "losses": losses,
     }
+    loss = round(evaluate(model, scored(job["corpus"], part), CONTEXT), 4)
+    trained = job | figures | {"losses": {part: loss}}
+    print(trained, flush=True)
+    return trained
 
 
-def make_job(
-    corpus: str, width: int, steps: int, lr: float, seed: int = 0, *, text=None, share=1.0,
-    scores=("val",),
-) -> dict:  # fmt: skip
-    """What a run depends on. By default: the training text, all of it, scored once."""
-    if text is None:
-        text = TEXTS["training"][seed] if corpus == "playhouse" else "training"
-    return {"corpus": corpus, "width": width, "steps": steps, "lr": float(f"{lr:.3g}"),
-            "seed": seed, "text": text, "share": float(share), "scores": list(scores)}  # fmt: skip
+def make_job(corpus: str, width: int, steps: int, lr: float, seed: int = 0, **changes) -> dict:
+    """What a run depends on. By default: the training text, all of it, scored on validation."""
+    text = TEXTS["training"][seed] if corpus == "playhouse" else "training"
+    job = {"corpus": corpus, "width": width, "steps": steps, "lr": float(f"{lr:.3g}")}
+    return job | {"seed": seed, "text": text, "share": 1.0, "scored": "val"} | changes
 
 
 # --- what is run ---------------------------------------------------------------------------------
@@ -200,9 +182,8 @@ def make_job(
 
 def tuning(corpus: str) -> list[dict]:
     text = TEXTS["tuning"] if corpus == "playhouse" else "core"
-    tries = [(width, TUNED_AT, lr) for width in WIDTHS for lr in RATES[width]]
-    tries += [(width, TUNED_LATER, lr) for width, rates in LATER.items() for lr in rates]
-    return [make_job(corpus, width, n, lr, text=text, scores=["dev"]) for width, n, lr in tries]
+    tries = [(*cell, lr) for cell, rates in RATES.items() for lr in rates]
+    return [make_job(corpus, *cell, text=text, scored="dev") for cell in tries]
 
 
 def rule_of(trained: list[dict]) -> dict:
@@ -216,67 +197,43 @@ def rule_of(trained: list[dict]) -> dict:
     x = np.log([run["lr"] for run in trained])
     width = np.log([run["width"] for run in trained])
     steps = np.log([run["steps"] / TUNED_AT for run in trained])
-    own = [[(run["width"], run["steps"]) == each for each in sets] for run in trained]
-    columns = np.column_stack([np.array(own, dtype=float), x * x, x, x * width, x * steps])
+    is_of = [[(run["width"], run["steps"]) == cell for cell in sets] for run in trained]
+    columns = np.column_stack([np.array(is_of, dtype=float), x * x, x, x * width, x * steps])
     loss = np.log([run["losses"]["dev"] for run in trained])
     *_, k, a, b, c = np.linalg.lstsq(columns, loss, rcond=None)[0]
     if k <= 0:
         raise ValueError("the tuning runs have no best rate: their losses are no valleys")
-    return {
-        "rate": math.exp(-a / (2 * k)),
-        "width": float(-b / (2 * k)),
-        "steps": float(-c / (2 * k)),
-    }
+    return {"rate": math.exp(-a / (2 * k)), "width": float(-b / 2 / k), "steps": float(-c / 2 / k)}
 
 
-def rate(rule: dict, width: int, steps: int) -> float:
-    return rule["rate"] * width ** rule["width"] * (steps / TUNED_AT) ** rule["steps"]
+def cells(corpus: str, rule: dict, chosen: list[tuple[int, int, int]]) -> list[dict]:
+    """Runs of some (width, steps, seed), at the rates of the rule."""
+
+    def rate(width: int, steps: int) -> float:
+        return rule["rate"] * width ** rule["width"] * (steps / TUNED_AT) ** rule["steps"]
+
+    return [make_job(corpus, w, steps, rate(w, steps), seed) for w, steps, seed in chosen]
 
 
-def grid(corpus: str, rule: dict) -> list[dict]:
+def grid(corpus: str) -> list[tuple[int, int, int]]:
     """What the law is fitted to: all cells, and some again with other seeds and other texts."""
     steps, three = STEPS[corpus], WIDTHS[:3]
-    cells = [(width, n, 0) for width in WIDTHS for n in steps[:3]]
+    chosen = [(width, n, 0) for width in WIDTHS for n in steps[:3]]
     if corpus == "playhouse":
-        cells += [(width, n, 1) for n in steps for width in three]
-        cells += [(width, steps[0], 2) for width in three]
-        cells += [(WIDTHS[3], steps[0], 1)]
-    else:
-        cells += [(width, steps[3], 0) for width in WIDTHS[1:3]]
-        cells += [(width, n, 1) for width in three for n in steps[:2]]
-        cells += [(WIDTHS[2], steps[2], 1)]
-    return [make_job(corpus, w, n, rate(rule, w, n), seed) for w, n, seed in cells]
+        chosen += [(width, n, 1) for n in steps for width in three]
+        chosen += [(width, steps[0], 2) for width in three]
+        return [*chosen, (WIDTHS[3], steps[0], 1)]
+    chosen += [(width, steps[3], 0) for width in WIDTHS[1:3]]
+    chosen += [(width, n, 1) for width in three for n in steps[:2]]
+    return [*chosen, (WIDTHS[2], steps[2], 1)]
 
 
-def forecast(corpus: str, rule: dict) -> list[dict]:
-    """A larger model on the most text that is read once."""
-    n = STEPS[corpus][2]
-    return [make_job(corpus, LARGE, n, rate(rule, LARGE, n))]
-
-
-def repetition(corpus: str, rule: dict) -> list[dict]:
-    """MIDDLE with as many steps as two passes over Shakespeare take, on less and less text."""
-    n = STEPS["tinyshakespeare"][-1]
-    lr = rate(rule, MIDDLE, n)
-    shares = [1, 1 / 4, 1 / 16] if corpus == "tinyshakespeare" else [1, 1 / 2, 1 / 8, 1 / 32]
-    jobs = [make_job(corpus, MIDDLE, n, lr, share=share) for share in shares]
-    if corpus == "tinyshakespeare":  # the least share again, read less often
-        fewer = (n // 8, n // 4, n // 2)
-        jobs += [
-            make_job(corpus, MIDDLE, m, rate(rule, MIDDLE, m), share=shares[-1]) for m in fewer
-        ]
-    return jobs
-
-
-def isoflop(law: ScalingLaw, rule: dict) -> list[dict]:
-    """On Playhouse: the law's size for the second budget, half of it and twice of it, twice."""
-    best, _ = law.best_allocation(ISOFLOP[1])
-    jobs = []
-    for factor, seed in itertools.product((0.5, 1, 2), (0, 1)):
-        width = nearest_width(best * factor)
-        n = max(2, round(ISOFLOP[1] / operations(width, 1)))
-        jobs.append(make_job("playhouse", width, n, rate(rule, width, n), seed))
-    return jobs
+def isoflop(law: ScalingLaw) -> list[tuple[int, int, int]]:
+    """On Playhouse: the law's size for the budget, half of it and twice of it, twice."""
+    best, _ = law.best_allocation(BUDGET)
+    widths = [nearest_width(best * factor) for factor in (0.5, 1, 2)]
+    steps = {width: max(2, round(BUDGET / operations(width, 1))) for width in widths}
+    return [(width, steps[width], seed) for width, seed in itertools.product(widths, (0, 1))]
 
 
 def nearest_width(N: float) -> int:
@@ -297,17 +254,19 @@ def all_runs() -> tuple[list[dict], dict]:
     def train(stage: str, jobs: list[dict]) -> list[dict]:
         for job in jobs:
             if json.dumps(job) not in trained:
-                trained[json.dumps(job)] = run = {"stage": stage} | train_one(job)
-                print(run, flush=True)
+                trained[json.dumps(job)] = {"stage": stage} | train_one(job)
         return [trained[json.dumps(job)] for job in jobs]
 
     rules = {corpus: rule_of(train("tuning", tuning(corpus))) for corpus in CORPORA}
-    grids = {corpus: train("grid", grid(corpus, rule)) for corpus, rule in rules.items()}
+    grids = {
+        corpus: train("grid", cells(corpus, rule, grid(corpus))) for corpus, rule in rules.items()
+    }
     for corpus, rule in rules.items():
-        train("forecast", forecast(corpus, rule))
-    for corpus, rule in rules.items():
-        train("repetition", repetition(corpus, rule))
-    train("isoflop", isoflop(law_of(grids["playhouse"]), rules["playhouse"]))
+        train("forecast", cells(corpus, rule, [(LARGE, STEPS[corpus][2], 0)]))
+    (again,) = cells("tinyshakespeare", rules["tinyshakespeare"], [(MIDDLE, 3920, 0)])
+    train("repetition", [again | {"share": 0.25}])
+    sizes = isoflop(law_of(grids["playhouse"]))
+    train("isoflop", cells("playhouse", rules["playhouse"], sizes))
     return list(trained.values()), rules
 
 
@@ -324,11 +283,7 @@ def measure(_) -> dict:
     """All that is stored."""
     runs.load_text(write=True)  # whether stored or not: Playhouse must not stand in for it
     trained, rules = all_runs()
-    return {
-        "what": "losses in nats a character of small GPTs, by size, characters read and text",
-        "rules": rules,
-        "runs": trained,
-    }
+    return {"rules": rules, "runs": trained}
 
 
 def main(arguments: list[str] | None = None) -> dict:

@@ -2,9 +2,9 @@
 
 Usage: python -m lab.mutants [--only NUMBER]
 
-Every worked answer (those of the notebooks and those of the tables) is changed in one place at a
-time: an operator, a constant, an argument, a missing line. A change that its check accepts is a
-survivor. `mutants.json` explains those that are right answers too, by parts of `before -> after`
+Every right answer of a table (the first is the worked one of the notebook) is changed in one place
+at a time: an operator, a constant, an argument, a missing line. A change that its check accepts is
+a survivor. `mutants.json` explains those that are right answers too, by parts of `before -> after`
 for each reason; any other is printed, and the script ends with 1: a case is missing in a table.
 """
 
@@ -14,7 +14,6 @@ import copy
 import inspect
 import json
 import random
-import re
 import sys
 import textwrap
 import time
@@ -24,12 +23,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scratchformer_course.kit.checks import Exercise
-from scratchformer_course.teaching.tables import exercises
+from scratchformer_course.kit.checks.engine import Exercise
+from scratchformer_course.teaching.tables import chapters, exercises
 
-LAB = Path(__file__).resolve().parent
-NOTEBOOKS = sorted((LAB.parent / "notebooks").glob("[0-9]*.ipynb"))
-EXPLAINED = LAB / "mutants.json"
+EXPLAINED = Path(__file__).resolve().with_suffix(".json")
 LIMIT = 2.0  # seconds for a check of a mutant: some never end
 OPERATORS: dict[type, list[type]] = {
     ast.Add: [ast.Sub],
@@ -52,16 +49,14 @@ OPERATORS: dict[type, list[type]] = {
     ast.Is: [ast.IsNot],
     ast.IsNot: [ast.Is],
 }
-PAIRS = "max min, amax amin, argmax argmin, sum mean, sum max, sin cos, zeros ones, tril triu, "
-PAIRS += (
-    "any all, ceil floor, exp log, sqrt square, tanh sigmoid, relu gelu, topk sort, rows cols, "
-)
-PAIRS += "cumsum cumprod, mean median, add sub, norm sum, rsqrt sqrt, repeat_interleave repeat, "
-PAIRS += "logsigmoid sigmoid, flatten squeeze, randn_like zeros_like, zeros_like ones_like"
+PAIRS = """max min, amax amin, argmax argmin, sum mean, sum max, sin cos, zeros ones, tril triu,
+any all, ceil floor, exp log, sqrt square, tanh sigmoid, relu gelu, topk sort, rows cols,
+cumsum cumprod, mean median, add sub, norm sum, rsqrt sqrt, repeat_interleave repeat,
+logsigmoid sigmoid, flatten squeeze, randn_like zeros_like, zeros_like ones_like"""
 SYMMETRIC = ("transpose", "allclose", "equal", "max", "min", "maximum", "logaddexp")
 NEEDED = ast.FunctionDef | ast.ClassDef | ast.Return | ast.Pass
 NAMES: dict[str, list[str]] = {}
-for pair in PAIRS.split(", "):
+for pair in PAIRS.split(","):
     for a, b in (pair.split(), reversed(pair.split())):
         NAMES.setdefault(a, []).append(b)
 
@@ -157,10 +152,13 @@ def mutated(source: str, most: int | None = None) -> dict[str, str]:
     )
     counts = [len(list(changes(node, names))) for node in ast.walk(tree)]
     places = [(i, j) for i, n in enumerate(counts) for j in range(n)]
-    if most is not None and most < len(places):
-        places = random.Random(source).sample(places, most)
-    original, found = ast.unparse(tree), {}
+    if most is not None:
+        random.Random(source).shuffle(places)
+    original = ast.unparse(tree)
+    sources: dict[str, str] = {}
     for i, j in places:
+        if len(sources) == most:
+            break
         other = copy.deepcopy(tree)
         old = list(ast.walk(other))[i]
         new = list(changes(old, names))[j]
@@ -170,8 +168,8 @@ def mutated(source: str, most: int | None = None) -> dict[str, str]:
         except (SyntaxError, ValueError, TypeError, AttributeError):
             continue
         if text != original:
-            found[text] = words(original, text)
-    return found
+            sources[text] = words(original, text)
+    return sources
 
 
 def words(before: str, after: str) -> str:
@@ -181,89 +179,34 @@ def words(before: str, after: str) -> str:
     return f"{a.strip()} -> {b.strip()}"
 
 
-class Page(dict):
-    """The names of a notebook, each made when it is asked for: by an import, `def` or `=`."""
-
-    def __init__(self, cells: list[str], known: dict[str, Any]):
-        super().__init__(known)
-        self.makers: dict[str, ast.stmt] = {}
-        self.begun: set[str] = set(known)
-        for cell in cells:
-            for node in ast.parse(cell).body:
-                for name in made(node):
-                    self.makers.setdefault(name, node)
-
-    def __missing__(self, name: str) -> Any:
-        node = self.makers[name]  # KeyError: Python looks among its own
-        self.need(node)
-        exec(compile(ast.Module([node], []), "<page>", "exec"), self)
-        return self[name]
-
-    def need(self, tree: ast.AST) -> None:
-        """Make all names that the code uses: functions look them up past `__missing__`."""
-        nodes = list(ast.walk(tree))
-        named = [node for node in nodes if isinstance(node, ast.Name)]
-        own = {node.arg for node in nodes if isinstance(node, ast.arg)}
-        own |= {node.id for node in named if isinstance(node.ctx, ast.Store)}
-        for name in sorted({node.id for node in named} & self.makers.keys() - self.begun - own):
-            self.begun.add(name)
-            self[name]
-
-
-def made(node: ast.stmt) -> list[str]:
-    """The names that a statement defines."""
-    if isinstance(node, ast.FunctionDef | ast.ClassDef):
-        return [node.name]
-    if isinstance(node, ast.Import | ast.ImportFrom):
-        return [(name.asname or name.name).partition(".")[0] for name in node.names]
-    if isinstance(node, ast.Assign):
-        return [n.id for t in node.targets for n in ast.walk(t) if isinstance(n, ast.Name)]
-    return []
-
-
-def worked(chapter: Path) -> Iterator[tuple[Exercise, str, dict[str, Any]]]:
-    """Exercise, source and names of each worked answer of a notebook and of its table."""
-    found = json.loads(chapter.read_text(encoding="utf-8"))["cells"]
-    cells = ["".join(cell["source"]) for cell in found if cell["cell_type"] == "code"]
-    cells = [re.sub(r"^( *)[%!].*", r"\1pass", cell, flags=re.MULTILINE) for cell in cells]
-    page = Page(cells, {each.name: each.right for each in exercises(chapter.stem)})
-    for each in exercises(chapter.stem):
-        title = f"# @title Worked solution {each.number}\n"
-        cell = next(cell for cell in cells if cell.startswith(title))
-        defined = (node for node in ast.parse(cell).body if hasattr(node, "name"))
-        yield each, ast.unparse(next(defined)), page
-        for answer in each.solutions:
-            if answer.__qualname__.isidentifier():  # no lambda, and nothing that a function made
-                names = vars(sys.modules[answer.__module__])
-                yield each, textwrap.dedent(inspect.getsource(answer)), names
-
-
 def mutants(number: str = "", most: int | None = None) -> Iterator[Mutant]:
     """Mutants of the worked answers of one exercise, of a chapter's, or of all.
 
     There are `most` for each answer, or all of them.
     """
-    for chapter in NOTEBOOKS:
-        seen = set()
-        for each, source, names in worked(chapter):
-            if not f"{each.number}.".startswith(f"{number}." if number else ""):
+    for chapter in chapters():
+        for exercise in exercises(chapter):
+            if not f"{exercise.number}.".startswith(f"{number}." if number else ""):
                 continue
-            if isinstance(names, Page):
-                names.need(ast.parse(source))
-            for text, place in mutated(source, most).items():
-                if (each.number, text) not in seen:
-                    seen.add((each.number, text))
-                    yield Mutant(each, place, answer_of(text, names))
+            sources: dict[str, Mutant] = {}
+            for answer in exercise.solutions:
+                names = vars(sys.modules[answer.__module__])
+                answer = names.get(f"Right{exercise.name}", answer)  # a class behind a lambda
+                if answer.__qualname__.isidentifier():  # no lambda, and nothing a function made
+                    source = textwrap.dedent(inspect.getsource(answer))
+                    for text, place in mutated(source, most).items():
+                        sources[text] = Mutant(exercise, place, answer_of(text, names))
+            yield from sources.values()
 
 
 def answer_of(text: str, names: dict[str, Any]) -> Any:
     """The function or class that a source defines; the error, where its definition fails."""
-    own = {**names, "__name__": "mutant"}
+    known = {**names, "__name__": "mutant"}
     try:
-        exec(compile(text, "<mutant>", "exec"), own)
+        exec(compile(text, "<mutant>", "exec"), known)
     except Exception as error:
         return error
-    return own[ast.parse(text).body[0].name]  # type: ignore[attr-defined]
+    return known[ast.parse(text).body[0].name]  # type: ignore[attr-defined]
 
 
 def reason(mutant: Mutant) -> str:
@@ -276,11 +219,11 @@ def reason(mutant: Mutant) -> str:
     return ""
 
 
-def survivors(found: Iterable[Mutant]) -> list[str]:
+def survivors(tried: Iterable[Mutant]) -> list[str]:
     """The mutants that a check accepts and nothing explains, by number and place."""
     return [
         f"{mutant.exercise.number} {mutant.place}"
-        for mutant in found
+        for mutant in tried
         if mutant.exercise(mutant.answer, limit=LIMIT) and not reason(mutant)
     ]
 

@@ -12,6 +12,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from scratchformer.blocks import FeedForward
+from scratchformer.models import GPT, GPTConfig
 from scratchformer.training import parameter_groups
 
 POINTS = 25  # of a loss curve
@@ -28,45 +30,13 @@ NANOGPT: dict[str, Any] = {  # its README's command for a CPU, and what the conf
 }
 
 
-class Reference(nn.Module):
-    """What nanoGPT computes: GPT-2 without biases, fused causal attention, exact GELU."""
-
-    def __init__(self, vocab_size: int):
-        super().__init__()
-        size = NANOGPT["model"]
-        C, n_layers, self.n_heads = size["d_model"], size["n_layers"], size["n_heads"]
-        self.token = nn.Embedding(vocab_size, C)
-        self.position = nn.Embedding(size["context_length"], C)
-        self.blocks = nn.ModuleList(
-            nn.ModuleDict(
-                {
-                    "norm_1": nn.LayerNorm(C, bias=False),
-                    "qkv": nn.Linear(C, 3 * C, bias=False),
-                    "mix": nn.Linear(C, C, bias=False),
-                    "norm_2": nn.LayerNorm(C, bias=False),
-                    "wide": nn.Linear(C, 4 * C, bias=False),
-                    "narrow": nn.Linear(4 * C, C, bias=False),
-                }
-            )
-            for _ in range(n_layers)
-        )
-        self.norm = nn.LayerNorm(C, bias=False)
-        for name, p in self.named_parameters():
-            if p.dim() == 2:
-                inward = "mix" in name or "narrow" in name
-                nn.init.normal_(p, std=0.02 / math.sqrt(2 * n_layers) if inward else 0.02)
-
-    def forward(self, ids):
-        B, T = ids.shape
-        x = self.token(ids) + self.position(torch.arange(T))
-        for block in self.blocks:
-            assert isinstance(block, nn.ModuleDict)
-            q, k, v = block["qkv"](block["norm_1"](x)).split(x.shape[-1], dim=-1)
-            q, k, v = (t.view(B, T, self.n_heads, -1).transpose(1, 2) for t in (q, k, v))
-            heads = F.scaled_dot_product_attention(q, k, v, is_causal=True)
-            x = x + block["mix"](heads.transpose(1, 2).reshape(B, T, -1))
-            x = x + block["narrow"](F.gelu(block["wide"](block["norm_2"](x))))
-        return F.linear(self.norm(x), self.token.weight)
+def reference(vocab_size: int) -> GPT:
+    """What nanoGPT computes: GPT-2 without biases, and the exact GELU."""
+    model = GPT(GPTConfig(vocab_size, **NANOGPT["model"]))
+    for layer in model.modules():
+        if isinstance(layer, FeedForward):
+            layer.activation = nn.GELU()
+    return model
 
 
 def reference_rate(step: int, steps: int) -> float:
@@ -82,7 +52,7 @@ def reference_run(ids, vocab_size: int, seed: int, steps: int | None = None) -> 
     """Train nanoGPT's way: the model and its curve. `steps` stops before the schedule's end."""
     N, T, B = NANOGPT["steps"], NANOGPT["model"]["context_length"], NANOGPT["batch_size"]
     torch.manual_seed(seed)
-    model = Reference(vocab_size)
+    model = reference(vocab_size)
     groups = parameter_groups(model, NANOGPT["weight_decay"])
     optimizer = torch.optim.AdamW(groups, lr=NANOGPT["lr"], betas=NANOGPT["betas"])
     losses, seconds, start = [], [], time.perf_counter()

@@ -92,12 +92,12 @@ def turned(pairs, share, seed):
 def tests(n, seed=9):
     """n pairs of the split "seen" that allow the object first."""
     rng = random.Random(seed)
-    found: list[tuple[list[str], list[str]]] = []
-    while len(found) < n:
+    pairs: list[tuple[list[str], list[str]]] = []
+    while len(pairs) < n:
         a, b = (text.split() for text in random_sentence(rng, "seen"))
         if allows_it(b):
-            found.append((a, b))
-    return found
+            pairs.append((a, b))
+    return pairs
 
 
 def subject_found(data, model, pairs) -> float:
@@ -121,7 +121,7 @@ def in_both_orders(n):
 def gaps(options):
     """For each seed and each way to train: the share of subjects found, in both orders."""
     size: dict[str, Any] = GAPS | (QUICK if options.quick else {})
-    orders, found = in_both_orders(size["tested"]), []
+    orders, shares = in_both_orders(size["tested"]), []
     for seed in size["seeds"]:
         for share in (0.0, SHARE):
             data = Data(size["texts"])
@@ -130,9 +130,9 @@ def gaps(options):
             data.kinds = data.rows(data.pairs), data.rows(single)
             model = pretrained(data, seed, size["steps"], RATE)
             row = {"seed": seed, "share": share}
-            found.append(row | {o: subject_found(data, model, p) for o, p in orders.items()})
-            print(found[-1], flush=True)
-    return {"found": found}
+            shares.append(row | {o: subject_found(data, model, p) for o, p in orders.items()})
+            print(shares[-1], flush=True)
+    return {"found": shares}
 
 
 class Judge(nn.Module):

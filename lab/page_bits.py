@@ -44,23 +44,22 @@ def measure(options: argparse.Namespace) -> dict:
         return round(evaluate(of, ids, of.context_length), 5)
 
     before = loss(model)
-    found: dict[str, dict[str, float]] = {}
+    sizes: dict[str, dict[str, float]] = {}
     print(f"16 bits: {before}", flush=True)
     for shared in SHARED:
-        found[shared] = {}
+        sizes[shared] = {}
         for bits in BITS:
-            found[shared][str(bits)] = loss(round_model(copy.deepcopy(model), bits, shared))
-            print(f"{bits} bits, a scale for each {shared}: {found[shared][str(bits)]}", flush=True)
+            sizes[shared][str(bits)] = loss(round_model(copy.deepcopy(model), bits, shared))
+            print(f"{bits} bits, a scale for each {shared}: {sizes[shared][str(bits)]}", flush=True)
     checkpoints = {
         str(step): [loss(of), loss(round_model(copy.deepcopy(of)))]
         for step, of in load_checkpoints()
         if step in STEPS
     }
     return {
-        "what": "nats a character on the whole validation split, by bits and what shares a scale",
         "parameters": runs.size(model),
         "characters": len(ids) - 1,
-        "validation": {"16": before} | found,
+        "validation": {"16": before} | sizes,
         "largest_change_of_a_logit": largest_change(model, round_model(copy.deepcopy(model)), ids),
         "checkpoints": checkpoints,
     }

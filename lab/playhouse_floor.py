@@ -161,7 +161,6 @@ def measure(options) -> dict:
     windows = 15 if options.quick else WINDOWS
     floor, error = window_floor(WINDOW, windows, SEED)
     return {
-        "what": "the least loss on Playhouse of a model that reads windows, in nats a character",
         "entropy": Playhouse().entropy_per_char(),
         "floor": floor,
         "standard_error": error,

@@ -22,7 +22,7 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
 from lab import runs
 from lab.inside import changed
@@ -56,14 +56,8 @@ FRAMES = (
 )
 FIVE = [(19, 7), (18, 4), (18, 5), (19, 8), (18, 6)]
 DRAWS = 5
-SETTINGS: dict[str, Any] = {
-    "model": MODEL,
-    "head": [BLOCK, HEAD],
-    "capitals": CAPITALS,
-    "frames": FRAMES,
-    "five": FIVE,
-    "draws": DRAWS,
-}
+SETTINGS = {"model": MODEL, "head": [BLOCK, HEAD], "capitals": CAPITALS, "frames": FRAMES,
+            "five": FIVE, "draws": DRAWS}  # fmt: skip
 
 
 class Capitals:
@@ -78,12 +72,19 @@ class Capitals:
     def first(self, word: str) -> int:
         return self.tok.encode(" " + word)[0]
 
+    def heads(self, block: int) -> nn.Module:
+        """The layer whose input are the results of a block's heads, side by side."""
+        return self.model.layers[block - 1].get_submodule("self_attn.o_proj")
+
     @torch.no_grad()
-    def found(self, ids: Tensor, block: int) -> Tensor:
-        """(1, T, H*D): what the heads of a block find, side by side."""
+    def vectors(self, ids: Tensor, block: int, of_heads: bool = False) -> Tensor:
+        """(1, T, C): the vectors after a block, or the results of its heads."""
         kept: list[Tensor] = []
-        own = self.model.layers[block - 1].get_submodule("self_attn.o_proj")
-        hook = own.register_forward_pre_hook(lambda module, inputs: kept.append(inputs[0]))
+        if of_heads:
+            hook = self.heads(block).register_forward_pre_hook(lambda m, x: kept.append(x[0]))
+        else:
+            layer = self.model.layers[block - 1]
+            hook = layer.register_forward_hook(lambda m, x, y: kept.append(y))
         self.model(ids)
         hook.remove()
         return kept[0]
@@ -99,20 +100,10 @@ class Capitals:
             x[:, -1, columns] = other[:, -1, columns]
             return (x,)
 
-        own = self.model.layers[block - 1].get_submodule("self_attn.o_proj")
-        hook = own.register_forward_pre_hook(put)
+        hook = self.heads(block).register_forward_pre_hook(put)
         logits = self.model(ids)[0, -1]
         hook.remove()
         return logits
-
-    @torch.no_grad()
-    def stream(self, ids: Tensor, block: int) -> Tensor:
-        """(1, T, C) after a block."""
-        kept: list[Tensor] = []
-        hook = self.model.layers[block - 1].register_forward_hook(lambda m, x, y: kept.append(y))
-        self.model(ids)
-        hook.remove()
-        return kept[0]
 
     @torch.no_grad()
     def with_vector(self, ids: Tensor, block: int, place: int, other: Tensor) -> Tensor:
@@ -128,69 +119,67 @@ class Capitals:
 
     def pairs(self, frame: str) -> list[tuple[Tensor, Tensor, int, int]]:
         """(ids, the next country's ids, the old capital's token, the new one's)."""
-        names = list(CAPITALS)
-        texts, capitals = (
-            [self.ids(frame.format(name)) for name in names],
-            [self.first(CAPITALS[name]) for name in names],
-        )
-        following = zip(texts[1:] + texts[:1], capitals[1:] + capitals[:1], strict=True)
+        texts = [self.ids(frame.format(name)) for name in CAPITALS]
+        capitals = [self.first(capital) for capital in CAPITALS.values()]
+        following = texts[1:] + texts[:1], capitals[1:] + capitals[:1]
         return [
             (ids, other, old, new)
-            for ids, old, (other, new) in zip(texts, capitals, following, strict=True)
+            for ids, old, other, new in zip(texts, capitals, *following, strict=True)
         ]
 
 
-def swapped(own: Capitals, frames: Sequence[str], heads: Sequence[int]) -> dict[str, int]:
+def swapped(capitals: Capitals, frames: Sequence[str], heads: Sequence[int]) -> dict[str, int]:
     counts = dict.fromkeys(map(str, heads), 0)
-    for ids, other, old, new in (pair for frame in frames for pair in own.pairs(frame)):
-        theirs = own.found(other, BLOCK)
+    for ids, other, old, new in (pair for frame in frames for pair in capitals.pairs(frame)):
+        theirs = capitals.vectors(other, BLOCK, of_heads=True)
         for head in heads:
-            logits = own.with_head(ids, BLOCK, head, theirs)
+            logits = capitals.with_head(ids, BLOCK, head, theirs)
             counts[str(head)] += int(logits[new] > logits[old])
     return counts
 
 
-def moved(own: Capitals, block: int) -> list[int]:
+def moved(capitals: Capitals, block: int) -> list[int]:
     counts = [0, 0]
-    for ids, other, old, new in own.pairs(FRAMES[0]):
-        theirs = own.stream(other, block)
+    for ids, other, old, new in capitals.pairs(FRAMES[0]):
+        theirs = capitals.vectors(other, block)
         for i, place in enumerate((-2, -1)):
-            logits = own.with_vector(ids, block, place, theirs)
+            logits = capitals.with_vector(ids, block, place, theirs)
             counts[i] += int(logits[new] > logits[old])
     return counts
 
 
-def read(own: Capitals, block: int) -> int:
+def read(capitals: Capitals, block: int) -> int:
     """In how many texts of the first frame the country is told from its vector."""
     rows = []
     for frame in FRAMES[:2]:
-        place = len(own.tok.encode(frame.partition("{}")[0].rstrip()))
-        found = [own.stream(own.ids(frame.format(c)), block)[0, place] for c in CAPITALS]
-        x = torch.stack(found)
+        place = len(capitals.tok.encode(frame.partition("{}")[0].rstrip()))
+        texts = [capitals.ids(frame.format(name)) for name in CAPITALS]
+        x = torch.stack([capitals.vectors(ids, block)[0, place] for ids in texts])
         rows.append(F.normalize(x - x.mean(dim=0), dim=1))
     nearest = (rows[0] @ rows[1].T).argmax(dim=1)
     return int((nearest == torch.arange(len(CAPITALS))).sum())
 
 
-def says_rome(own: Capitals, blocks: Sequence[int]) -> list[str]:
-    france, italy = (own.ids(FRAMES[0].format(c)) for c in ("France", "Italy"))
-    found = []
-    for block in blocks:
-        theirs = own.found(italy, block)
-        for head in range(1, own.model.config.n_heads + 1):
-            if own.with_head(france, block, head, theirs).argmax() == own.first("Rome"):
-                found.append(f"{block}.{head}")
-    return found
+def says_rome(capitals: Capitals, blocks: Sequence[int]) -> list[str]:
+    france, italy = (capitals.ids(FRAMES[0].format(name)) for name in ("France", "Italy"))
+    rome, heads = capitals.first("Rome"), range(1, capitals.model.config.n_heads + 1)
+    return [
+        f"{block}.{head}"
+        for block in blocks
+        for theirs in [capitals.vectors(italy, block, of_heads=True)]
+        for head in heads
+        if capitals.with_head(france, block, head, theirs).argmax() == rome
+    ]
 
 
 @torch.no_grad()
-def copying(own: Capitals, draws: int) -> dict[str, Any]:
+def copying(model: Llama, draws: int) -> dict[str, Any]:
     half = torch.randint(1000, 40_000, (4, 50), generator=torch.Generator().manual_seed(1))
     ids = torch.cat([half, half], dim=1)
 
     def measured(heads: Sequence[tuple[int, int]]) -> list[float]:
-        with silenced(own.model, heads):
-            logits = own.model(ids[:, :-1])[:, 50:]
+        with silenced(model, heads):
+            logits = model(ids[:, :-1])[:, 50:]
         right = (logits.argmax(dim=-1) == ids[:, 51:]).float().mean().item()
         return [round(x, 3) for x in (F.cross_entropy(logits.mT, ids[:, 51:]).item(), right)]
 
@@ -200,19 +189,16 @@ def copying(own: Capitals, draws: int) -> dict[str, Any]:
 
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
-    own, quick = Capitals(), options.quick
-    blocks = [BLOCK - 1, BLOCK] + ([] if quick else [own.model.config.n_layers])
-    found: dict[str, Any] = {
-        "swapped": swapped(own, FRAMES[:1] if quick else FRAMES, [HEAD] if quick else range(1, 10))
+    capitals, quick = Capitals(), options.quick
+    every = range(1, capitals.model.config.n_layers + 1)
+    blocks, heads = (BLOCK - 1, BLOCK), range(1, capitals.model.config.n_heads + 1)
+    return {
+        "swapped": swapped(capitals, FRAMES[: 1 if quick else None], [HEAD] if quick else heads),
+        "moved": {str(block): moved(capitals, block) for block in blocks},
+        "read": {str(block): read(capitals, block) for block in blocks},
+        "says": says_rome(capitals, [BLOCK] if quick else every),
+        "silenced": copying(capitals.model, 1 if quick else DRAWS),
     }
-    print(found, flush=True)
-    found["moved"] = {str(block): moved(own, block) for block in blocks}
-    found["read"] = {str(block): read(own, block) for block in blocks}
-    every = range(1, own.model.config.n_layers + 1)
-    found["says"] = says_rome(own, [BLOCK] if quick else every)
-    found["silenced"] = copying(own, 1 if quick else DRAWS)
-    print(found, flush=True)
-    return found
 
 
 def main(arguments: list[str] | None = None) -> dict:

@@ -10,7 +10,6 @@ forms about something that is no place.
 """
 
 import argparse
-from typing import Any
 
 import torch
 
@@ -45,44 +44,27 @@ NO_PLACES = {
     "fish": "I have never eaten fish, but I know that its taste is",
     "spring": "The first day of spring is",
 }
-SETTINGS: dict[str, Any] = {
-    "model": MODEL,
-    "head": [BLOCK, HEAD],
-    "found_with": FOUND_WITH,
-    "countries": COUNTRIES,
-    "frames": FRAMES,
-    "no_places": NO_PLACES,
-}
+SETTINGS = {"model": MODEL, "head": [BLOCK, HEAD], "found_with": FOUND_WITH,
+            "countries": COUNTRIES, "frames": FRAMES, "no_places": NO_PLACES}  # fmt: skip
 
 
-def looked_at(model: Llama, tok: ByteBPE, text: str, word: str, head: int) -> tuple[bool, float]:
-    """Whether the last token's largest weight lies on `word`, and the weight that the word gets."""
+def looks_at(model: Llama, tok: ByteBPE, text: str, word: str, head: int) -> bool:
+    """Whether the last token's largest weight lies on `word`, which the text has once."""
     ids = tok.encode(text)
     q, k, v = head_of(model, torch.tensor(ids), BLOCK, head)
     row = scaled_dot_product_attention(q, k, v, causal_mask(len(ids)))[1][-1]  # (T,)
-    on = torch.tensor(_tokens_of(tok, ids, word))
-    return bool((on == row.argmax()).any()), row[on].sum().item()
-
-
-def _tokens_of(tok: ByteBPE, ids: list[int], word: str) -> list[int]:
-    """The places of a word's tokens in a text in which it occurs once."""
-    text, found, start = tok.decode(ids), [], 0
-    first = text.index(word)
-    for place in range(len(ids)):
-        end = len(tok.decode(ids[: place + 1]))
-        if start < first + len(word) and end > first:
-            found.append(place)
-        start = end
-    return found
+    place, first = int(row.argmax()), text.index(word)
+    start, end = (len(tok.decode(ids[:n])) for n in (place, place + 1))
+    return start < first + len(word) and end > first
 
 
 def texts() -> list[tuple[int, str, str]]:
-    """(number of the frame, text, its own country); the other country is the next of the list."""
+    """(number of the frame, text, its country); the other country is the next of the list."""
     others = COUNTRIES[1:] + COUNTRIES[:1]
     return [
-        (number, frame.format(own=own, other=other), own)
+        (number, frame.format(own=country, other=other), country)
         for number, frame in enumerate(FRAMES)
-        for own, other in zip(COUNTRIES, others, strict=True)
+        for country, other in zip(COUNTRIES, others, strict=True)
     ]
 
 
@@ -91,22 +73,14 @@ def measure(options: argparse.Namespace) -> dict:
     tried, others = texts(), list(NO_PLACES.items())
     if options.quick:
         tried, others = tried[::13], others[:2]
-    found: dict[str, Any] = {"texts": len(tried), "heads": {}}
+    heads: dict[int, dict] = {}
     for head in range(1, model.config.n_heads + 1):
-        seen = [(frame, *looked_at(model, tok, text, own, head)) for frame, text, own in tried]
-        found["heads"][head] = {
-            "right": [sum(hit for f, hit, _ in seen if f == n) for n in range(len(FRAMES))],
-            "mean_weight": round(sum(weight for *_, weight in seen) / len(seen), 3),
-        }
-        print(head, found["heads"][head], flush=True)
-    no_places = [looked_at(model, tok, text, word, HEAD) for word, text in others]
-    found["no_places"] = {
-        "texts": len(others),
-        "right": sum(hit for hit, _ in no_places),
-        "mean_weight": round(sum(weight for _, weight in no_places) / len(others), 3),
-    }
-    print(found["no_places"])
-    return found
+        hits = [frame for frame, text, word in tried if looks_at(model, tok, text, word, head)]
+        heads[head] = {"right": [hits.count(frame) for frame in range(len(FRAMES))]}
+        print(head, heads[head], flush=True)
+    right = sum(looks_at(model, tok, text, word, HEAD) for word, text in others)
+    no_places = {"texts": len(others), "right": right}
+    return {"texts": len(tried), "heads": heads, "no_places": no_places}
 
 
 def main(arguments: list[str] | None = None) -> dict:

@@ -36,15 +36,9 @@ QUESTIONS = (
 )
 LINES = ("norm", "gate", "base", "pairs")
 APART = ("keys", "plus one")
-ANSWER, READ, WINDOWS = 16, 512, (256,)
-SETTINGS: dict[str, Any] = {
-    "model": MODEL,
-    "questions": QUESTIONS,
-    "lines": LINES,
-    "apart": APART,
-    "tokens": [ANSWER, READ],
-    "windows": WINDOWS,
-}
+ANSWER, READ, WINDOW = 16, 512, 256
+SETTINGS = {"model": MODEL, "questions": QUESTIONS, "lines": LINES, "apart": APART,
+            "tokens": [ANSWER, READ, WINDOW]}  # fmt: skip
 
 
 def _norm(self: llama.RMSNorm, x: Tensor) -> Tensor:
@@ -96,8 +90,9 @@ def tried(model: Llama, tok: ByteBPE, ids: Tensor, lines: Collection[str], quick
     with other(lines):
         loss = F.cross_entropy(model(ids[None])[0, :-1], ids[1:]).item()
         asked = QUESTIONS[:1] if quick else QUESTIONS
-        said = [chat(model, tok, q, max_new_tokens=2 if quick else ANSWER) for q in asked]
-    return {"lines": list(lines), "loss": round(loss, 2), "answers": said}
+        answers = [chat(model, tok, q, max_new_tokens=2 if quick else ANSWER) for q in asked]
+    print(lines, loss, answers, flush=True)
+    return {"lines": list(lines), "loss": round(loss, 2), "answers": answers}
 
 
 def _sees(kind: str, window: int) -> Callable[..., Tensor]:
@@ -116,34 +111,26 @@ def _sees(kind: str, window: int) -> Callable[..., Tensor]:
 
 
 @torch.no_grad()
-def sinks(model: Llama, ids: Tensor, quick: bool) -> dict:
-    """The loss of the last half of the text, through windows with the first token and without."""
-    found: dict[str, Any] = {}
-    for window in (64,) if quick else WINDOWS:
-        own = found[str(window)] = {}
-        for kind in ("all", "window", "with the first", "with token 100"):
-            with patch.object(llama.Attention, "may_attend", _sees(kind, window)):
-                logits = model(ids[None])[0]  # (T, V)
-            late = slice(len(ids) // 2, -1)
-            own[kind] = round(F.cross_entropy(logits[late], ids[len(ids) // 2 + 1 :]).item(), 2)
-    return found
+def sinks(model: Llama, ids: Tensor, window: int) -> dict:
+    """The loss of the last half of the text, through a window with the first token and without."""
+    losses, late = {}, slice(len(ids) // 2, -1)
+    for kind in ("all", "window", "with the first", "with token 100"):
+        with patch.object(llama.Attention, "may_attend", _sees(kind, window)):
+            logits = model(ids[None])[0]  # (T, V)
+        losses[kind] = round(F.cross_entropy(logits[late], ids[len(ids) // 2 + 1 :]).item(), 2)
+    return {str(window): losses}
 
 
 def measure(options: argparse.Namespace) -> dict:
-    model, tok = Llama.pretrained(MODEL), ByteBPE.pretrained(MODEL)
+    model, tok, quick = Llama.pretrained(MODEL), ByteBPE.pretrained(MODEL), options.quick
     text = load_corpus("tinyshakespeare").text[:4000]
-    ids = torch.tensor(tok.encode(text)[: 128 if options.quick else READ])
-    found: dict[str, Any] = {"combinations": [], "apart": []}
+    ids = torch.tensor(tok.encode(text)[: 128 if quick else READ])
     some = [c for n in range(len(LINES) + 1) for c in itertools.combinations(LINES, n)]
-    for lines in some[:3] if options.quick else some:
-        found["combinations"].append(tried(model, tok, ids, lines, options.quick))
-        print(found["combinations"][-1], flush=True)
-    for line in APART:
-        found["apart"].append(tried(model, tok, ids, (line,), options.quick))
-        print(found["apart"][-1], flush=True)
-    found["sinks"] = sinks(model, ids, options.quick)
-    print(found["sinks"])
-    return found
+    return {
+        "combinations": [tried(model, tok, ids, c, quick) for c in (some[:3] if quick else some)],
+        "apart": [tried(model, tok, ids, (line,), quick) for line in APART],
+        "sinks": sinks(model, ids, 64 if quick else WINDOW),
+    }
 
 
 def main(arguments: list[str] | None = None) -> dict:

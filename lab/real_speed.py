@@ -56,7 +56,6 @@ def measure(options: argparse.Namespace) -> dict:
     for name, values in (("tokens a second", written), ("foretold", foretold), ("share", shares)):
         print(f"{name:16}", *(f"{value:.2f}" for value in values))
     return {
-        "what": "seconds of one core, float32, with the cache; lists hold one figure a round",
         "weights_bytes": size,
         "load_seconds": round(load, 2),
         "peak_megabytes": round(peak),

@@ -26,7 +26,7 @@ class Place:
     base: dict[str, dict]  # side -> its warm-up (a share of the steps) and memory
     then: dict[str, list[dict]]  # side -> changes of these that are swept at the best rates
     sweep_seeds: int
-    seeds: int = 0  # of what is read with the picked settings
+    seeds: int  # of what is read with the picked settings
     around: dict[str, tuple[int, int]] | None = None  # side -> steps around nanoGPT's loss
     longer: dict[str, tuple[int, ...]] | None = None  # the slower side -> more steps than these
 
@@ -45,26 +45,43 @@ def setting_of(setting: tuple[dict, dict], place: Place, side: str, changes: dic
     return model | {"explicit_attention": False}, training  # the same numbers, sooner
 
 
-def sweep(runner, setting: tuple[dict, dict], place: Place) -> dict:
-    """Every setting of both sides with its losses on development, and the pick of each side."""
-    found = {}
-    for side, inner in SIDES.items():
-        tried: list[dict] = []
+def compare(runner, setting: tuple[dict, dict], place: Place) -> dict:
+    """Both sides' sweep on development, and what was picked with more seeds."""
+    measured = {side: one_side(runner, setting, place, side) for side in SIDES}
+    ahead = paired(*(measured[side]["validation"] for side in SIDES))
+    return {"steps": place.steps, **measured, "ahead": ahead}
 
-        def attempt(changes: dict, side=side, tried=tried) -> None:
-            one = setting_of(setting, place, side, changes)
-            seeds = runner.ten_seeds[: place.sweep_seeds]
-            losses = [runner.ours("development", seed, *one)[0] for seed in seeds]
-            tried.append({"changes": changes, "losses": losses})
-            print(side, changes, losses, flush=True)
 
-        for rate, outer in place.pairs[side][:2] if runner.quick else place.pairs[side]:
-            attempt({inner: rate, "lr": outer})
-        best = picked(tried)
-        for more in place.then[side][:1] if runner.quick else place.then[side]:
-            attempt(best | more)
-        found[side] = {"swept": tried, "picked": picked(tried)}
-    return {"steps": place.steps, **found}
+def one_side(runner, setting: tuple[dict, dict], place: Place, side: str) -> dict:
+    """Every setting of a side with its losses on development, the pick, and more runs of it."""
+    seeds = runner.ten_seeds[: place.seeds]
+    tried: list[dict] = []
+
+    def losses(changes: dict, split: str, seeds, steps: int | None = None) -> list[float]:
+        changed = setting_of(setting, place, side, changes)
+        return [runner.ours(split, seed, *changed, steps)[0] for seed in seeds]
+
+    def attempt(changes: dict) -> None:
+        scored = losses(changes, "development", runner.ten_seeds[: place.sweep_seeds])
+        tried.append({"changes": changes, "losses": scored})
+        print(side, tried[-1], flush=True)
+
+    for rate, outer in place.pairs[side][:2] if runner.quick else place.pairs[side]:
+        attempt({SIDES[side]: rate, "lr": outer})
+    best = picked(tried)
+    for more in place.then[side][:1] if runner.quick else place.then[side]:
+        attempt(best | more)
+    best = picked(tried)
+    measured: dict = {"swept": tried, "picked": best}
+    measured |= {split: losses(best, split, seeds) for split in ("development", "validation")}
+    for name, counts in (("runs", place.around), ("longer", place.longer)):
+        if counts and side in counts:
+            measured[name] = [
+                {"steps": n, "seed": seed, "loss": losses(best, "development", [seed], n)[0]}
+                for n in counts[side]
+                for seed in seeds
+            ]
+    return measured
 
 
 def picked(tried: list[dict]) -> dict:
@@ -76,49 +93,3 @@ def picked(tried: list[dict]) -> dict:
     best = min((a for a in tried if len(a["changes"]) == 2), key=loss)
     least = min(tried, key=loss)
     return (least if loss(least) < loss(best) - NOISE else best)["changes"]
-
-
-def read(runner, setting: tuple[dict, dict], place: Place, swept: dict) -> dict:
-    """More seeds of the picked settings: as long as the sweep's, and around nanoGPT's loss."""
-    found: dict[str, dict] = {side: {} for side in SIDES}
-    seeds = runner.ten_seeds[: place.seeds]
-    for side in SIDES:
-        changes = swept[side]["picked"]
-        one = setting_of(setting, place, side, changes)
-        known = next(a["losses"] for a in swept[side]["swept"] if a["changes"] == changes)
-        for split in ("development", "validation"):
-            had = list(known)[: len(seeds)] if split == "development" else []
-            losses = had + [runner.ours(split, seed, *one)[0] for seed in seeds[len(had) :]]
-            found[side][split] = losses
-            print(side, split, losses, flush=True)
-        more = {
-            "runs": (place.around or {}).get(side, ()),
-            "longer": (place.longer or {}).get(side, ()),
-        }
-        for name, counts in more.items():
-            if counts:
-                found[side][name] = [
-                    {"steps": n, "seed": seed, "loss": runner.ours("development", seed, *one, n)[0]}
-                    for n in counts
-                    for seed in seeds
-                ]
-                print(side, name, found[side][name], flush=True)
-    return found
-
-
-def ahead(read: dict) -> dict:
-    """By how many nats Muon is ahead on validation, and Student's interval of 95 %."""
-    return paired(*(read[side]["validation"] for side in SIDES))
-
-
-def turns(milliseconds, setting: tuple[dict, dict], place: Place, swept: dict, rounds: int) -> dict:
-    """Milliseconds a step of both sides' picks, which take turns: one figure a round.
-
-    `milliseconds(model, training)` makes a short run.
-    """
-    found: dict[str, dict] = {side: {"ms": []} for side in SIDES}
-    for _ in range(rounds):
-        for side in SIDES:
-            one = setting_of(setting, place, side, swept[side]["picked"])
-            found[side]["ms"].append(milliseconds(*one))
-    return found

@@ -6,7 +6,6 @@ A script runs from the root of the repository as `python -m lab.NAME [--quick] [
 
 import argparse
 import json
-import math
 import os
 import platform
 import shutil
@@ -56,9 +55,8 @@ def carry_out(
 ) -> dict:
     """A script from command line to file: its settings and what `measure` finds, stamped."""
     options = command_line(doc, path.name, quick).parse_args(arguments)
-    start = time.perf_counter()
     result = ({"settings": settings} if settings else {}) | measure(options) | stamp()
-    result["seconds"] = round(time.perf_counter() - start)
+    print(as_text(as_json(result))[:5000])
     if options.write:
         store(path, result)
     return result
@@ -75,7 +73,6 @@ class Kept:
         stored = read(path) if write and path.exists() else {}
         same = stored.get("settings") == as_json(settings)
         self.found: dict[str, Any] = stored if same else {"settings": as_json(settings)}
-        self.start = time.process_time() - self.found.get("cpu_seconds", 0)
 
     def part(self, *names: str) -> dict[str, Any]:
         """A dictionary in what was found, empty at first: fill it, and `keep`."""
@@ -94,16 +91,8 @@ class Kept:
 
     def keep(self) -> None:
         """Store all that has been found, if there is a file to write."""
-        self.found["cpu_seconds"] = round(time.process_time() - self.start)
         if self.write:
             store(self.path, self.found | stamp())
-
-
-def store_part(path: Path, name: str, part: dict, settings: dict) -> None:
-    """Replace one part of a JSON file and its settings; the others stay."""
-    stored = read(path) if path.exists() else {"settings": {}}
-    stored["settings"][name] = settings[name]
-    store(path, stored | {name: part | stamp()})
 
 
 def carry_out_parts(
@@ -116,15 +105,14 @@ def carry_out_parts(
     """A script of several parts, of which `--only` renews some: each is stored when it is done."""
     parser = command_line(doc, path.name)
     parser.add_argument("--only", nargs="+", choices=parts, default=list(parts))
-    options, found = parser.parse_args(arguments), {}
-    for name, measure in parts.items():
-        if name in options.only:
-            start = time.process_time()
-            found[name] = measure(options)
-            found[name]["cpu_seconds"] = math.ceil(time.process_time() - start)
-            if options.write:
-                store_part(path, name, found[name], settings)
-    return found
+    options, measured = parser.parse_args(arguments), {}
+    for name in options.only:
+        measured[name] = parts[name](options) | stamp()
+        if options.write:
+            stored = read(path) if path.exists() else {"settings": {}}
+            stored["settings"][name] = settings[name]
+            store(path, stored | {name: measured[name]})
+    return measured
 
 
 def as_json(value):
@@ -167,44 +155,24 @@ def today() -> str:
     return time.strftime("%Y-%m-%d", time.gmtime())
 
 
-def commit() -> str | None:
-    """The commit of this checkout; None outside of one."""
-    git = ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"]
-    try:
-        return subprocess.run(git, capture_output=True, text=True).stdout.strip() or None
-    except OSError:
-        return None
-
-
 def machine() -> dict:
-    """Processor, cores, memory and, if PyTorch finds one, GPU of this computer."""
-    affinity = getattr(os, "sched_getaffinity", None)
-    processor = platform.processor() or platform.machine()
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-        processor = next(li.split(":")[1].strip() for li in lines if li.startswith("model name"))
-    except (OSError, StopIteration):
-        pass  # no Linux
-    try:
-        gigabytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
-    except (AttributeError, ValueError, OSError):
-        gigabytes = None
-    return {
-        "processor": processor,
-        "cores": len(affinity(0)) if affinity else os.cpu_count(),
-        "memory_gigabytes": gigabytes and round(gigabytes),
-        "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
-        "system": f"{platform.system()} {platform.machine()}",
-    }
+    """Processor and cores of this computer."""
+    file, processor = Path("/proc/cpuinfo"), platform.processor()
+    for line in file.read_text(encoding="utf-8").splitlines() if file.exists() else ():
+        if line.startswith("model name"):
+            processor = line.split(":")[1].strip()
+    system = f"{platform.system()} {platform.machine()}"
+    return {"processor": processor, "cores": os.cpu_count(), "system": system}
 
 
 def stamp() -> dict:
     """What every measurement says of its origin: commit, day, hardware, versions."""
+    git = ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"]
     versions = {"python": platform.python_version(), "torch": torch.__version__}
     return {
-        "commit": commit(),
+        "commit": subprocess.run(git, capture_output=True, text=True).stdout.strip() or None,
         "day": today(),
-        "hardware": {key: machine()[key] for key in ("processor", "cores")},
+        "hardware": machine(),
         "versions": versions | {"numpy": numpy.__version__},
     }
 
@@ -245,9 +213,9 @@ def by_two_processes(module: str, *arguments: str, **environment: str) -> None:
     """Run `python -m MODULE ARGUMENTS` as two processes of one thread each, by torchrun."""
     torchrun = ["torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", module]
     places = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-    own = {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(places)} | environment
+    variables = {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(places)} | environment
     command = [sys.executable, "-m", *torchrun, *arguments]
-    subprocess.run(command, check=True, env=os.environ | own)
+    subprocess.run(command, check=True, env=os.environ | variables)
 
 
 @contextmanager
@@ -272,13 +240,9 @@ def size(model: torch.nn.Module) -> int:
 
 
 def seconds(job: Callable[[], object]) -> float:
-    """How long one call takes, work still under way on a GPU included."""
-    if torch.cuda.is_available():
-        torch.cuda.synchronize()  # nothing of before is still under way
+    """How long one call takes."""
     start = time.perf_counter()
     job()
-    if torch.cuda.is_available():
-        torch.cuda.synchronize()
     return time.perf_counter() - start
 
 
@@ -286,13 +250,8 @@ def in_turns(
     jobs: Mapping[str, Callable[[], float]], rounds: int, warm: int = 1
 ) -> dict[str, list]:
     """The figures of each job, one a round. The jobs take turns; `warm` rounds go before."""
-    found: dict[str, list] = {name: [] for name in jobs}
-    for i in range(-warm, rounds):
-        for name, job in jobs.items():
-            figure = job()
-            if i >= 0:
-                found[name].append(figure)
-    return found
+    taken = [{name: job() for name, job in jobs.items()} for _ in range(warm + rounds)][warm:]
+    return {name: [figures[name] for figures in taken] for name in jobs}
 
 
 def spread(values: Iterable[float]) -> list[float]:
@@ -311,27 +270,21 @@ def row(what: str, reference: str, unit: str, ours: list, theirs: list, note: st
     More is better where the unit is a rate, less is better elsewhere. `theirs` may hold one figure
     only, if the note says why.
     """
-    better = "higher" if "/" in unit else "lower"
-    return {"what": what, "reference": reference, "unit": unit, "better": better,
-            "ours": ours, "theirs": theirs, "note": note}  # fmt: skip
+    return {"what": what, "reference": reference, "unit": unit, "ours": ours, "theirs": theirs,
+            "note": note}  # fmt: skip
 
 
 def with_ratio(row: dict, fewest: int = FEWEST) -> dict:
     """`row` with "ratio" (median, min, max) and "n" added, its figures to four digits.
 
     A ratio is theirs / ours where less is better and ours / theirs where more is, so that above 1
-    is always in our favour. Raises ValueError for figures that make no ratio, and for fewer than
-    `fewest` rounds without a note.
+    is always in our favour. Raises ValueError for fewer than `fewest` rounds without a note.
     """
-    row = row | {side: [four_digits(x) for x in row[side]] for side in ("ours", "theirs")}
-    ours, theirs = row["ours"], row["theirs"]
-    if not ours or len(theirs) not in (1, len(ours)):
-        raise ValueError(f"{row['what']}: {len(ours)} figures of ours, {len(theirs)} of theirs")
-    if not all(math.isfinite(x) and x > 0 for x in ours + theirs):
-        raise ValueError(f"{row['what']}: got {ours} and {theirs}, expected positive figures")
+    ours, theirs = ([four_digits(x) for x in row[side]] for side in ("ours", "theirs"))
     n = len(theirs)
     if n < fewest and not row["note"]:
         raise ValueError(f"{row['what']}: {n} of {fewest} rounds, and no note that says why")
     pairs = zip(ours, theirs * (len(ours) // n), strict=True)
-    ratios = [t / o if row["better"] == "lower" else o / t for o, t in pairs]
-    return row | {"ratio": [four_digits(x) for x in spread(ratios)], "n": n}
+    ratios = [o / t if "/" in row["unit"] else t / o for o, t in pairs]
+    ratio = [four_digits(x) for x in spread(ratios)]
+    return row | {"ours": ours, "theirs": theirs, "ratio": ratio, "n": n}

@@ -2,10 +2,11 @@
 
 Usage: python -m lab.silent_bugs [--quick | --write] [--only NAME]
 
-A small GPT is trained on Tiny Shakespeare with each fault of `ch23_silent_bugs/patients.py`, and
+A small model is trained on Tiny Shakespeare with each fault of `ch23_silent_bugs/faults.py`, and
 without any, with several seeds. All runs have the same steps and the same rate, which was not
-tuned: what is measured is the distance of a patient from its healthy twin, which draws the same
-batches. Finished runs with these settings are kept: a second call does only what is missing.
+tuned: what is measured is the distance of a patient, as the file and the page call a program with
+a fault, from its healthy twin, which draws the same batches. Finished runs with these settings are
+kept: a second call does only what is missing.
 
 right     nats per token of held-out text, found by a right evaluation of the model as it is used
 reported  the validation loss that the faulty program computes itself
@@ -25,26 +26,15 @@ import torch
 from torch import Tensor
 
 from lab import runs
-from scratchformer_course.ch23_silent_bugs import program as healthy
 from scratchformer_course.ch23_silent_bugs import scores
-from scratchformer_course.ch23_silent_bugs.model import Parts, Sizes, SmallGPT
-from scratchformer_course.ch23_silent_bugs.patient import TWINS, Patient
-from scratchformer_course.ch23_silent_bugs.patients import PATIENTS
-from scratchformer_course.ch23_silent_bugs.program import Program, save, train
+from scratchformer_course.ch23_silent_bugs.faults import FAULTS, HEALTHY, IN_MODEL, Fault
+from scratchformer_course.ch23_silent_bugs.program import SIZES, Model, Program, save, train
 from scratchformer_course.ch23_silent_bugs.texts import tokens
 from scratchformer_course.measurements import FOLDER
 
 FILE = FOLDER / "silent_bugs.json"
-SETTINGS: dict[str, Any] = {
-    "steps": 500,
-    "rate": 0.01,
-    "seeds": 3,
-    "texts": 128,
-    "top_p": 0.9,
-    "n_layers": Sizes.n_layers,
-    "d_model": Sizes.d_model,
-    "context_length": Sizes.context_length,
-}
+SETTINGS: dict[str, Any] = {"steps": 500, "rate": 0.01, "seeds": 3, "texts": 128, "top_p": 0.9}
+SETTINGS |= {name: SIZES[name] for name in ("n_layers", "d_model", "context_length")}
 # How a right evaluation uses a patient's model -> the twin's losses on the same rows
 SAME_ROWS = {"pass": "right", "prefixes": "some", "cache": "some", "writing": "writing"}
 
@@ -57,31 +47,31 @@ def data(program: Program, text: str) -> tuple[Tensor, Tensor, int]:
 
 def held_out(program: Program, text: str) -> Tensor:
     """What a right evaluation scores: the last tenth of what was to be stored."""
-    ids, _ = tokens(text, program.setting, healthy.stored)
-    return healthy.split(ids)[1]
+    ids, _ = tokens(text, program.setting, Program.stored)
+    return Program.split(ids)[1]
 
 
-def score(patient: Patient, model: SmallGPT, text: str, seed: int) -> dict[str, float]:
-    """The right and the reported loss of a model that the patient's program uses."""
-    program = patient.program
-    if patient.how == "writing":
+def score(fault: Fault, model: Model, text: str, seed: int) -> dict[str, float]:
+    """The right and the reported loss of a model that the faulty program uses."""
+    program = fault.program
+    if fault.how == "writing":
         return {"right": written(program, model, seed)}
     return {
-        "right": scores.right(program, model, held_out(program, text), patient.how),
+        "right": scores.right(program, model, held_out(program, text), fault.how),
         "reported": scores.reported(program, model, data(program, text)[1]),
     }
 
 
-def written(program: Program, model: SmallGPT, seed: int) -> float:
+def written(program: Program, model: Model, seed: int) -> float:
     """How surprising a model finds its own texts."""
     return scores.written(program, model, SETTINGS["texts"], SETTINGS["top_p"], seed)
 
 
-def with_weights(patient: Patient, twin: SmallGPT) -> SmallGPT:
-    """The twin's weights in the patient's code."""
-    model = patient.program.model(twin.config.vocab_size)
-    if patient.part == "load":
-        patient.program.load(model, save(twin))
+def with_weights(fault: Fault, twin: Model) -> Model:
+    """The twin's weights in the faulty code."""
+    model = fault.program.model(twin.config.vocab_size)
+    if fault.place == "file":
+        fault.program.load(model, save(twin))
     else:
         model.load_state_dict(twin.state_dict())
     return model
@@ -93,16 +83,15 @@ def curve(losses: list[float]) -> list[float]:
     return [round(statistics.mean(losses[i : i + n]), 3) for i in range(0, len(losses), n)]
 
 
-def add(own: dict[str, Any], seed: int, found: dict[str, float]) -> None:
-    """Put the figures of a seed into the lists of its entry."""
-    for name, value in found.items():
-        values = own.setdefault(name, [])
-        values[seed:] = [round(value, 4)]
+def add(entry: dict[str, Any], seed: int, figures: dict[str, float]) -> None:
+    """Put the figures of a seed into the lists of an entry."""
+    for name, value in figures.items():
+        entry.setdefault(name, [])[seed:] = [round(value, 4)]
 
 
 def twin_run(name: str, text: str, found: dict, seed: int, steps: int) -> None:
-    """Train a twin; then score it, and all that can be had from its weights."""
-    program, own = Program(TWINS[name]), found["twins"].setdefault(name, {})
+    """Train a healthy program; then score it, and all that can be had from its weights."""
+    program, entry = Program(HEALTHY[name]), found["twins"].setdefault(name, {})
     ids, validation, V = data(program, text)
     model, losses = train(program, ids, V, steps, seed, SETTINGS["rate"])
     figures = {
@@ -111,28 +100,28 @@ def twin_run(name: str, text: str, found: dict, seed: int, steps: int) -> None:
     }
     if name == "plain":
         figures["writing"] = written(program, model, seed)
-    add(own, seed, figures)
+    add(entry, seed, figures)
     if seed == 0:
-        own["curve"] = curve(losses)
-    for patient in PATIENTS.values():
-        if patient.twin != name:
+        entry["curve"] = curve(losses)
+    for fault in FAULTS.values():
+        if fault.setting != name:
             continue
-        entry = found["patients"].setdefault(patient.name, {})
-        if not patient.trained:
-            add(entry, seed, score(patient, with_weights(patient, model), text, seed))
-        elif patient.part in Parts.__dataclass_fields__ or patient.part == "load":
-            figure = score(patient, with_weights(patient, model), text, seed)["right"]
-            add(entry, seed, {"loaded": figure})
+        entry = found["patients"].setdefault(fault.name, {})
+        if not fault.trained:
+            add(entry, seed, score(fault, with_weights(fault, model), text, seed))
+        elif fault.place in (*IN_MODEL, "file"):
+            loss = score(fault, with_weights(fault, model), text, seed)["right"]
+            add(entry, seed, {"loaded": loss})
 
 
-def patient_run(patient: Patient, text: str, found: dict, seed: int, steps: int) -> None:
-    """Train a patient, and score it."""
-    own = found["patients"].setdefault(patient.name, {})
-    ids, _, V = data(patient.program, text)
-    model, losses = train(patient.program, ids, V, steps, seed, SETTINGS["rate"])
-    add(own, seed, score(patient, model, text, seed))
+def patient_run(name: str, text: str, found: dict, seed: int, steps: int) -> None:
+    """Train a program with a fault, and score it."""
+    fault, entry = FAULTS[name], found["patients"].setdefault(name, {})
+    ids, _, V = data(fault.program, text)
+    model, losses = train(fault.program, ids, V, steps, seed, SETTINGS["rate"])
+    add(entry, seed, score(fault, model, text, seed))
     if seed == 0:
-        own["curve"] = curve(losses)
+        entry["curve"] = curve(losses)
 
 
 # --- what follows from the runs ------------------------------------------------------------------
@@ -153,31 +142,31 @@ def within_noise(cost: list[float], spread: float) -> bool:
     return abs(mean) < spread or least <= 0 <= greatest
 
 
-def derive(found: dict) -> dict:
+def derive(stored: dict) -> dict:
     """The measurement with each twin's mean and spread, and each patient's title and prices.
 
     A patient whose fault plays no part in training has its twin's weights, and no noise: its true
     price is noise only if the seeds do not agree on its sign.
     """
     twins, patients = {}, {}
-    for name, twin in found["twins"].items():
+    for name, twin in stored["twins"].items():
         mean, least, greatest = price(twin["right"], [0.0] * len(twin["right"])) or [0.0] * 3
         twins[name] = twin | {"mean": mean, "spread": round(greatest - least, 4)}
-    for name in filter(found["patients"].get, PATIENTS):  # in their order
-        patient, own = PATIENTS[name], found["patients"][name]
-        twin = twins.get(patient.twin, {})
-        rows = SAME_ROWS[patient.how]
+    for name in filter(stored["patients"].get, FAULTS):  # in their order
+        fault, entry = FAULTS[name], stored["patients"][name]
+        twin = twins.get(fault.setting, {})
+        rows = SAME_ROWS[fault.how]
         costs = {
-            "right": price(own.get("right", []), twin.get(rows, [])),
-            "reported": price(own.get("reported", []), twin.get("right", [])),
-            "loaded": price(own.get("loaded", []), twin.get(rows, [])),
+            "right": price(entry.get("right", []), twin.get(rows, [])),
+            "reported": price(entry.get("reported", []), twin.get("right", [])),
+            "loaded": price(entry.get("loaded", []), twin.get(rows, [])),
         }
-        patients[name] = own | {"title": patient.title}
+        patients[name] = entry | {"title": fault.title}
         patients[name]["prices"] = {figure: cost for figure, cost in costs.items() if cost}
         if costs["right"]:
-            spread = twin["spread"] if patient.trained else 0.0
+            spread = twin["spread"] if fault.trained else 0.0
             patients[name]["within_noise"] = within_noise(costs["right"], spread)
-    return found | {"twins": twins, "patients": patients, **picked(patients)}
+    return stored | {"twins": twins, "patients": patients, **picked(patients)}
 
 
 def picked(patients: dict) -> dict[str, dict[str, float]]:
@@ -187,9 +176,9 @@ def picked(patients: dict) -> dict[str, dict[str, float]]:
     of "unseen", which were trained with their fault, neither loss shows anything.
     """
     means = {
-        name: {figure: cost[0] for figure, cost in own["prices"].items()}
-        for name, own in patients.items()
-        if "right" in own["prices"]
+        name: {figure: cost[0] for figure, cost in entry["prices"].items()}
+        for name, entry in patients.items()
+        if "right" in entry["prices"]
     }
     gains = {
         name: cost["reported"] for name, cost in means.items() if cost.get("reported", 0) < -0.05
@@ -202,7 +191,7 @@ def picked(patients: dict) -> dict[str, dict[str, float]]:
     unseen = {
         name: cost["right"]
         for name, cost in means.items()
-        if PATIENTS[name].trained and patients[name]["within_noise"] and name not in gains
+        if FAULTS[name].trained and patients[name]["within_noise"] and name not in gains
     }
     return {"gains": gains, "adapted": adapted, "unseen": unseen}
 
@@ -215,20 +204,20 @@ def main(arguments: list[str] | None = None) -> dict:
     text = runs.load_text(write=options.write)
     steps, seeds = (4, 1) if options.quick else (SETTINGS["steps"], SETTINGS["seeds"])
     kept = runs.Kept(FILE, SETTINGS, options.write)
-    found = {"twins": kept.part("twins"), "patients": kept.part("patients")}
-    jobs: dict[str, Callable] = dict.fromkeys(TWINS, twin_run)
-    jobs |= {name: patient_run for name, patient in PATIENTS.items() if patient.trained}
+    stored = {"twins": kept.part("twins"), "patients": kept.part("patients")}
+    jobs: dict[str, Callable] = dict.fromkeys(HEALTHY, twin_run)
+    jobs |= {name: patient_run for name, fault in FAULTS.items() if fault.trained}
     for seed in range(seeds):
         for name, job in jobs.items():
-            entries = found["twins" if job is twin_run else "patients"]
+            entries = stored["twins" if job is twin_run else "patients"]
             done = len(entries.get(name, {}).get("right", []))
             if done > seed or options.only not in (None, name):
                 continue
-            job(PATIENTS.get(name, name), text, found, seed, steps)
+            job(name, text, stored, seed, steps)
             print(seed, name, {k: v for k, v in entries[name].items() if k != "curve"}, flush=True)
-            kept.found |= derive(found)
+            kept.found |= derive(stored)
             kept.keep()
-    return kept.found | derive(found)
+    return kept.found | derive(stored)
 
 
 if __name__ == "__main__":

@@ -2,11 +2,12 @@
 
 Usage: python -m lab.since_gpt2 [--quick | --write] [--only PART]
 
-The models are those of `ch19_since_gpt2/model.py`, on windows of 32 characters of Tiny
-Shakespeare. Each has its rate chosen on development, from a sweep that goes on until its best rate
-has a worse neighbour on both sides. At that rate it is trained with five seeds on the whole
-training text, and the validation split is read once. The same seed gives the same batches, so that
-differences are taken seed by seed. Finished runs are kept: a second call does only what is missing.
+The models are SpeedrunGPTs with the switches of `ch19_since_gpt2/worth.py`, on windows of 32
+characters of Tiny Shakespeare. Each has its rate chosen on development, from a sweep that goes on
+until its best rate has a worse neighbour on both sides. At that rate it is trained with five seeds
+on the whole training text, and the validation split is read once. The same seed gives the same
+batches, so that differences are taken seed by seed. Finished runs are kept: a second call does only
+what is missing.
 
 alone    GPT-2, and GPT-2 with one change
 company  Llama, Llama without one of its six changes, and Llama with a window or with experts
@@ -17,7 +18,7 @@ experts  Llama on Playhouse, whose floor is known: its own network; eight expert
 """
 
 import statistics
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from typing import Any
 
@@ -32,11 +33,13 @@ from scratchformer.data.batches import random_batch
 from scratchformer.models.llama import SwiGLU
 from scratchformer.tokenizers import CharTokenizer
 from scratchformer.training import evaluate, learning_rate, parameter_groups
-from scratchformer_course.ch19_since_gpt2.model import CHANGES, MODERN, ChangedGPT, Experts, Sizes
+from scratchformer_course.ch19_since_gpt2.worth import CHANGES, MODERN
 from scratchformer_course.measurements import FOLDER
+from scratchformer_course.page_model.speedrun import Experts, SpeedrunConfig, SpeedrunGPT
 
 FILE = FOLDER / "since_gpt2.json"
-T, WINDOW, BATCH, STEPS, WARMUP, SEEDS = 32, 8, 16, 1000, 200, range(5)
+T, BATCH, STEPS, WARMUP, SEEDS = 32, 16, 1000, 200, range(5)
+WIDTH = 64
 RATES = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064)
 BALANCE = 0.01  # weight of the routers' loss (Fedus et al. 2021)
 HIGH_RATES, HIGH_STEPS = (0.01, 0.03, 0.1, 0.3, 1.0), 300
@@ -44,7 +47,7 @@ KINDS = ("dense", "experts", "without balance", "as many weights")
 PLAYHOUSE_T, PLAYHOUSE_STEPS = 64, 500  # playhouse_floor.py reads windows as long
 SETTINGS: dict[str, Any] = {
     "context_length": T,
-    "window": WINDOW,
+    "window": CHANGES["window"]["window"],
     "batch": BATCH,
     "steps": STEPS,
     "warmup": WARMUP,
@@ -71,18 +74,18 @@ GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
 PARTS = (*GROUPS, "rates", "experts")
 
 
-def sizes(V: int) -> Sizes:
-    return Sizes(V, T, d_model=64, n_heads=4, n_layers=2, window=WINDOW)
-
-
-def started(V: int, changes: Collection[str], seed: int, own: Sizes | None = None) -> ChangedGPT:
+def new_model(V: int, changes: Iterable[str], seed: int, context_length: int = T) -> SpeedrunGPT:
     """A model of this seed. The first matrices of its networks start wide.
 
     They start at 1 / √d_model in place of 0.02, which is too small for a gate of this width: SwiGLU
     multiplies two such numbers, and GPT-2 gains a little too.
     """
     torch.manual_seed(seed)
-    model = ChangedGPT(own or sizes(V), changes)
+    switches: dict[str, Any] = {}
+    for change in changes:
+        switches |= CHANGES[change]
+    config = SpeedrunConfig(V, context_length, WIDTH, 4, 2, explicit_attention=False, **switches)
+    model = SpeedrunGPT(config)
     widen(model)
     return model
 
@@ -94,12 +97,12 @@ def widen(model: nn.Module) -> None:
             p.data.mul_(p.shape[1] ** -0.5 / 0.02)
 
 
-def optimizer_of(model: ChangedGPT) -> torch.optim.Optimizer:
+def optimizer_of(model: SpeedrunGPT) -> torch.optim.Optimizer:
     return torch.optim.AdamW(parameter_groups(model, 0.1), betas=(0.9, 0.95), fused=True)
 
 
 def step(
-    model: ChangedGPT,
+    model: SpeedrunGPT,
     optimizer: torch.optim.Optimizer,
     x: Tensor,
     y: Tensor,
@@ -114,8 +117,8 @@ def step(
 
 
 def fit(
-    model: ChangedGPT, ids: Tensor, lr: float, steps: int, seed: int, balance: float = BALANCE
-) -> ChangedGPT:
+    model: SpeedrunGPT, ids: Tensor, lr: float, steps: int, seed: int, balance: float = BALANCE
+) -> SpeedrunGPT:
     """The model, trained by AdamW with warm-up and cosine.
 
     The warm-up is long: with a twentieth of the steps GPT-2 ends between 2.01 and 2.31 at a rate
@@ -134,9 +137,9 @@ def fit(
 
 def trained(
     changes: Collection[str], V: int, ids: Tensor, lr: float, steps: int, seed: int
-) -> ChangedGPT:
+) -> SpeedrunGPT:
     """One run."""
-    return fit(started(V, changes, seed), ids, lr, steps, seed)
+    return fit(new_model(V, changes, seed), ids, lr, steps, seed)
 
 
 def swept(loss_at: Callable[[float], float], found: dict[str, float], keep: Callable) -> float:
@@ -164,7 +167,7 @@ def group_part(group: str, splits: dict, V: int, found: dict, keep: Callable, qu
 
     for name, changes in GROUPS[group].items():
         own: dict[str, Any] = found.setdefault(name, {"development": {}, "validation": []})
-        own["parameters"] = runs.size(ChangedGPT(sizes(V), changes))
+        own["parameters"] = runs.size(new_model(V, changes, 0))
         rate = swept(partial(run, "development", changes, 0), own["development"], keep)
         if own.get("rate") != rate:
             own |= {"rate": rate, "validation": []}
@@ -191,16 +194,15 @@ def rates_part(splits: dict, V: int, found: dict, keep: Callable, quick: bool) -
         print(name, own, flush=True)
 
 
-def of_kind(kind: str, V: int, seed: int) -> ChangedGPT:
+def of_kind(kind: str, V: int, seed: int) -> SpeedrunGPT:
     """A Llama of one of KINDS."""
     routed = kind in ("experts", "without balance")
     changes = (*MODERN, "experts") if routed else MODERN
-    own = Sizes(V, PLAYHOUSE_T, d_model=64, n_heads=4, n_layers=2)
-    model = started(V, changes, seed, own)
+    model = new_model(V, changes, seed, PLAYHOUSE_T)
     if kind == "as many weights":
-        width = own.n_experts * (round(8 * own.d_model / 3) // own.n_active)
+        width = CHANGES["experts"]["n_experts"] * (round(8 * WIDTH / 3) // model.config.n_active)
         for block in model.h:
-            block.mlp = SwiGLU(own.d_model, width)
+            block.mlp = SwiGLU(WIDTH, width)
             for name, p in block.mlp.named_parameters():
                 nn.init.normal_(p, std=0.01 if name.startswith("down") else 0.02)
             widen(block.mlp)
@@ -208,7 +210,7 @@ def of_kind(kind: str, V: int, seed: int) -> ChangedGPT:
 
 
 @torch.no_grad()
-def busiest(model: ChangedGPT, ids: Tensor) -> list[float]:
+def busiest(model: SpeedrunGPT, ids: Tensor) -> list[float]:
     """For each block the share of the choices that fall on the busiest expert."""
     T = model.context_length
     model(ids[: 64 * T].view(64, T))
@@ -223,7 +225,7 @@ def experts_part(found: dict, keep: Callable, quick: bool) -> None:
     tok = CharTokenizer.train(plays["train"])
     ids = {name: torch.tensor(tok.encode(play)) for name, play in plays.items()}
 
-    def run(kind: str, split: str, lr: float, seed: int) -> tuple[ChangedGPT, float]:
+    def run(kind: str, split: str, lr: float, seed: int) -> tuple[SpeedrunGPT, float]:
         model = of_kind(kind, tok.vocab_size, seed)
         balance = BALANCE if kind == "experts" else 0.0
         fit(model, ids["train"], lr, steps, seed, balance)

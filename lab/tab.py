@@ -8,26 +8,26 @@ Headless Chromium opens the page that `race().save` writes, from disk, and the b
 Seconds of training are the page's own, and so are those from the press to the score. PyTorch's are
 of training alone. Losses are nats a character on the whole validation split of Tiny Shakespeare.
 If Firefox is there, it trains three of the seeds. If Node.js is there, it trains three of the seeds
-in one worker, and three without each of the ideas. The gradients of a small model are compared with
-PyTorch's, for each form of the product.
+in one worker, and three without each of the ideas.
 """
 
 import json
 import os
 import shutil
+import subprocess
 import tempfile
 import time
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
 
-from lab import gradients, runs
+from lab import runs
 from lab.firefox import PROGRAM, Firefox
 from lab.nanogpt import NANOGPT
-from lab.taken_apart import Runner, environment
+from lab.taken_apart import Runner
 from scratchformer.cli import read_config
+from scratchformer_course.kit.figure.live_figure import LOADER, PACKAGE
 from scratchformer_course.measurements import FOLDER
 from scratchformer_course.tab_trainer import race
 from scratchformer_course.tab_trainer.race import CONFIG, RIVAL, TRAINING
@@ -38,9 +38,7 @@ if TYPE_CHECKING:
 STORED = FOLDER / "tab.json"
 RECIPE = runs.CONFIGS / "record-every-seed.toml"
 SEEDS = 10
-IDEAS: dict[
-    str, tuple[dict, dict]
-] = {  # what a reader can switch off, as the page's controls do it
+IDEAS: dict[str, tuple[dict, dict]] = {  # what a reader can switch off, as the page does it
     "rotary": ({"positions": "learned"}, {}),
     "bigrams": ({"bigram_rows": 0}, {}),
     "smear": ({"smear": 0}, {}),
@@ -62,10 +60,7 @@ FILL_IN = """Object.entries(values).forEach(([label, value]) => {
   field.value = value;
   field.dispatchEvent(new Event("input", { bubbles: true }));
 })"""
-LONG_TASKS = """window.longest = 0;
-new PerformanceObserver((list) => {
-  for (const task of list.getEntries()) window.longest = Math.max(window.longest, task.duration);
-}).observe({ type: "longtask", buffered: true });"""
+SCRIPTS = (LOADER, "page_model/model.js", "tab_trainer/matrix.js", "tab_trainer/trainer.js")
 IN_NODE = """
 for (const path of process.argv.slice(1)) require(path);
 const Tr = course.trainer;
@@ -91,30 +86,13 @@ def in_the_tab(page: "Page | Firefox", address: str, seed: int, steps: int) -> d
     page.goto(address)
     page.evaluate("localStorage.clear()")
     page.evaluate(f"((values) => {FILL_IN})({json.dumps({'Seed': seed, 'Steps': steps})})")
-    if not isinstance(page, Firefox):
-        page.evaluate(LONG_TASKS)
     page.evaluate(PRESS)
-    wait(page)
-    run = {"seed": seed, **page.evaluate("course.race.last")}
-    if not isinstance(page, Firefox):  # Firefox does not tell of long tasks
-        run["longest_task_ms"] = page.evaluate("window.longest")
-    return run
-
-
-def wait(page: "Page | Firefox") -> None:
-    """Look four times a second whether the run has ended: a page that is asked often is slower."""
     until = time.monotonic() + 600
     while not page.evaluate(DONE):
         if time.monotonic() > until:
             raise TimeoutError("the run has not ended after 600 s")
-        time.sleep(0.25)
-
-
-def in_node(runner: Runner, seed: int, steps: int, without: str = "") -> dict:
-    """A seed in Node.js, `without` one of IDEAS: loss and seconds."""
-    of_model, of_training = IDEAS.get(without, ({}, {}))
-    settings = {**TRAINING, "steps": steps, **of_training}
-    return {"seed": seed, **trained(runner, "validation", seed, CONFIG | of_model, settings)}
+        time.sleep(0.25)  # a page that is asked often is slower
+    return {"seed": seed, **page.evaluate("course.race.last")}
 
 
 def trained(runner: Runner, split: str, seed: int, config: dict, settings: dict) -> dict:
@@ -127,7 +105,10 @@ def trained(runner: Runner, split: str, seed: int, config: dict, settings: dict)
         "settings": settings,
         "seed": seed,
     }
-    return gradients.in_node(asked, program=IN_NODE)
+    command = ["node", "-e", IN_NODE, *(str(PACKAGE / name) for name in SCRIPTS)]
+    done = subprocess.run(command, input=json.dumps(asked), stdout=subprocess.PIPE, text=True,
+                          check=True, timeout=600)  # fmt: skip
+    return json.loads(done.stdout)
 
 
 def in_pytorch(runner: Runner, seed: int, steps: int) -> dict:
@@ -143,70 +124,61 @@ def measure(options) -> dict:
     torch.set_num_threads(os.cpu_count() or 1)
     runner, few = Runner(options.quick), range(2 if options.quick else 3)
     seeds, steps = (2, 5) if options.quick else (SEEDS, TRAINING["steps"])
-    found: dict = {"tab": [], "firefox": [], "node": [], "nanoGPT": [], "without": {}}
+    measured: dict = {"tab": [], "firefox": [], "node": [], "without": {}}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "race.html"
         race().save(path)
 
         def run_tab(page: "Page | Firefox", some: range, name: str = "tab") -> None:
             for seed in some:
-                run = in_the_tab(page, path.as_uri(), seed, steps)
-                found[name].append(run)
-                print(name, {k: v for k, v in run.items() if k != "curve"}, flush=True)
+                measured[name].append(in_the_tab(page, path.as_uri(), seed, steps))
 
         with runs.chromium() as browser:
             page = browser.new_page()
             run_tab(page, range(seeds // 2))
             loss, way = runner.nanogpt("validation", 0)
             rival = {"seed": 0, "loss": loss, "seconds": way["seconds"][-1], "curve": way}
-            found["nanoGPT"].append(rival)
-            found["pytorch"] = [in_pytorch(runner, seed, steps) for seed in few]
+            measured["nanoGPT"] = [rival]
+            measured["pytorch"] = [in_pytorch(runner, seed, steps) for seed in few]
             run_tab(page, range(seeds // 2, seeds))
-            found["browser"] = browser.version
-            in_page = partial(page.evaluate, gradients.COMPUTE)
-            found["gradients"] = [gradients.compare(in_page, **gradients.IDEAS)]
+            measured["browser"] = browser.version
         if PROGRAM is not None:
             with Firefox() as other:
-                found["firefox_version"] = other.version
+                measured["firefox_version"] = other.version
                 run_tab(other, few, "firefox")
+
+    def in_node(seed: int, model: dict, training: dict) -> dict:
+        settings = {**TRAINING, "steps": steps, **training}
+        return {"seed": seed, **trained(runner, "validation", seed, CONFIG | model, settings)}
+
     if shutil.which("node"):
-        found["node"] = [in_node(runner, seed, steps) for seed in few]
-        for idea in IDEAS:
-            found["without"][idea] = [in_node(runner, seed, steps, idea) for seed in few]
-        for kind in ("simd", "plain"):
-            in_this = partial(in_node_as, kind)
-            found["gradients"].append(gradients.compare(in_this, **gradients.IDEAS))
-    return environment() | found | {"summary": summary(found)}
+        measured["node"] = [in_node(seed, {}, {}) for seed in few]
+        measured["without"] = {
+            idea: [in_node(seed, *less) for seed in few] for idea, less in IDEAS.items()
+        }
+    return measured | {"summary": summary(measured)}
 
 
-def in_node_as(kind: str, asked: dict) -> dict:
-    """What gradients.COMPUTE gives in Node.js with one kind of product."""
-    return gradients.in_node({**asked, "kind": kind})
-
-
-def summary(found: dict) -> dict:
+def summary(measured: dict) -> dict:
     """What is quoted: medians with their ranges, and how many seeds reach 1.90."""
 
     def spread(values) -> dict:
         median, low, high = (round(x, 3) for x in runs.spread(values))
         return {"median": median, "range": [low, high]}
 
-    tab, rival = found["tab"], found["nanoGPT"][0]
+    tab, rival = measured["tab"], measured["nanoGPT"][0]
     return {
         "seconds": spread(run["seconds"] for run in tab),
         "in_all": spread(run["all"] for run in tab),
-        "loss": spread(run["loss"] for run in tab),
         "at_most_1.90": sum(run["loss"] <= 1.90 for run in tab),
         "seeds": len(tab),
-        "longest_task_ms": max(run["longest_task_ms"] for run in tab),
         "nanoGPT_seconds": round(rival["seconds"], 1),
-        "nanoGPT_loss": rival["loss"],
         "ratio": spread(rival["seconds"] / run["seconds"] for run in tab),
     }
 
 
 def main(arguments: list[str] | None = None) -> None:
-    print(json.dumps(runs.carry_out(__doc__, STORED, measure, arguments, SETTINGS)["summary"]))
+    runs.carry_out(__doc__, STORED, measure, arguments, SETTINGS)
 
 
 if __name__ == "__main__":

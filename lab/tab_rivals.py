@@ -16,7 +16,7 @@ as "page". Losses are nats a character. Seconds play no part.
 from dataclasses import asdict, replace
 
 from lab import rivals, runs, tab
-from lab.taken_apart import PLACES, Runner, merged
+from lab.taken_apart import PLACES, Runner
 from scratchformer_course.measurements import FOLDER
 from scratchformer_course.tab_trainer.race import CONFIG, TRAINING
 
@@ -38,21 +38,19 @@ class InNode(Runner):
     def ours(self, split: str, seed: int, model: dict, training: dict, steps=None) -> tuple:
         """One run: its loss, and no curve."""
         steps = 3 if self.quick else steps or training["steps"]
-        found = tab.trained(self, split, seed, model, training | {"steps": steps})
-        return round(found["loss"], 4), {}
+        run = tab.trained(self, split, seed, model, training | {"steps": steps})
+        return round(run["loss"], 4), {}
 
 
 def measure(options) -> dict:
     """Both sides' sweep, and what was picked with more seeds."""
     runner, setting = InNode(options.quick, options.write), (CONFIG, TRAINING)
-    swept = rivals.sweep(runner, setting, PLACE)
-    found = merged(swept, rivals.read(runner, setting, PLACE, swept))
-    own = rivals.setting_of(
-        setting, PLACE, "Muon", {key: TRAINING[key] for key in ("muon_lr", "lr")}
-    )
+    measured = rivals.compare(runner, setting, PLACE)
+    rates = {key: TRAINING[key] for key in ("muon_lr", "lr")}
+    page = rivals.setting_of(setting, PLACE, "Muon", rates)
     seeds = runner.ten_seeds[: PLACE.seeds]
-    losses = [runner.ours("development", seed, *own)[0] for seed in seeds]
-    return {"page": {"development": losses}, "ahead": rivals.ahead(found)} | found
+    losses = [runner.ours("development", seed, *page)[0] for seed in seeds]
+    return {"page": {"development": losses}} | measured
 
 
 def main(arguments: list[str] | None = None) -> dict:

@@ -84,14 +84,14 @@ def trial(kind: str, width: int, rate: float, seed: int, steps: int = STEPS) -> 
 def measure(options: argparse.Namespace) -> dict:
     """Width -> kind -> rate -> [loss, share right] of each seed."""
     seeds, steps = (SEEDS[:1], 3) if options.quick else (SEEDS, STEPS)
-    found: dict[int, dict] = {}
+    by_width: dict[int, dict] = {}
     for width in WIDTHS:
         for kind in KINDS:
             for rate in RATES:
                 tries = [trial(kind, width, rate, seed, steps) for seed in seeds]
-                found.setdefault(width, {}).setdefault(kind, {})[rate] = tries
+                by_width.setdefault(width, {}).setdefault(kind, {})[rate] = tries
                 print(width, kind, rate, tries, flush=True)
-    return {"found": found}
+    return {"found": by_width}
 
 
 def main(arguments: list[str] | None = None) -> dict:

@@ -90,7 +90,6 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     in_int8 = (unit * 127 / unit.abs().max()).round().to(torch.int8)
     y = best_plane(unit)
     return {
-        "what": "chapter 02's word vectors, and a plane of them by t-SNE",
         "command": "python -m lab.word_map --write",
         "words": " ".join(words),
         "places": (1000 * y).round().int().flatten().tolist(),

@@ -17,7 +17,6 @@ import pytest
 sys.path[:0] = [str(Path(__file__).parent.parent), str(Path(__file__).parent.parent / "tests")]
 
 from last_digits import margin_of, within
-from side_by_side import file_of, together
 
 from scratchformer_course.kit.facts import read
 from tools.stand_ins import missing, real_model_is_missing
@@ -61,11 +60,6 @@ def pytest_collection_modifyitems(items):
         for item in items:
             if "real-model" in item.cell.metadata.get("tags", []):
                 item.add_marker(marker)
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config, log):
-    return together(config, log, file_of)
 
 
 @lru_cache

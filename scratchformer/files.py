@@ -59,8 +59,8 @@ def to_json(value: object, indent: int | None = None) -> str:
         if isinstance(x, float) and not math.isfinite(x):
             return str(x)
         if isinstance(x, dict):
-            return {key: plain(each) for key, each in x.items()}
-        return [plain(each) for each in x] if isinstance(x, list | tuple) else x
+            return {key: plain(item) for key, item in x.items()}
+        return [plain(item) for item in x] if isinstance(x, list | tuple) else x
 
     return json.dumps(plain(value), indent=indent, allow_nan=False)
 
@@ -114,8 +114,8 @@ def locked(folder: str | Path) -> Iterator[None]:
 
 def cache_folder() -> Path:
     """Where downloads are kept: SCRATCHFORMER_CACHE, or the user's own cache."""
-    if own := os.environ.get("SCRATCHFORMER_CACHE"):
-        return Path(own).expanduser()
+    if folder := os.environ.get("SCRATCHFORMER_CACHE"):
+        return Path(folder).expanduser()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # tqdm's, in a notebook without ipywidgets
         import pooch  # where it is used, to keep the package's import quick

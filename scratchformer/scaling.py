@@ -167,8 +167,8 @@ def _fit(runs: np.ndarray, starts: list[tuple[float, float, float]]) -> ScalingL
         return np.logaddexp.reduce(terms(p), axis=0) - log_loss
 
     def slopes(p: np.ndarray) -> np.ndarray:
-        each = terms(p)
-        share_E, share_A, share_B = np.exp(each - np.logaddexp.reduce(each, axis=0))
+        logs = terms(p)
+        share_E, share_A, share_B = np.exp(logs - np.logaddexp.reduce(logs, axis=0))
         return np.stack(
             [share_E, share_A, -share_A * (log_N - n), share_B, -share_B * (log_D - d)], axis=1
         )

@@ -12,7 +12,6 @@ from jaxtyping import install_import_hook
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parent / "shapes"))
 
-import side_by_side
 import tracer
 from gather import ShapeComments
 
@@ -24,35 +23,6 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 # No test is about the milliseconds of one example, which a busy machine multiplies.
 hypothesis.settings.register_profile("course", deadline=None)
 hypothesis.settings.load_profile("course")
-
-
-# The files that take longest, and whether a test of theirs may run in either process: such a file
-# has no fixtures that are made once.
-SLOW = {
-    "test_models.py": "split",
-    "test_distributed.py": "together",
-    "test_exercises.py": "split",
-    "test_grade.py": "split",
-    "test_cli.py": "together",
-    "test_shapes.py": "split",
-    "test_checkpoints.py": "together",
-}
-
-
-def pytest_collection_modifyitems(items):
-    """Put the slow files first, if two processes share the tests."""
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        place = {name: i for i, name in enumerate(SLOW)}
-        items.sort(key=lambda item: place.get(item.path.name, len(place)))
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config, log):
-    def group(nodeid):
-        name = side_by_side.file_of(nodeid)
-        return nodeid if SLOW.get(name) == "split" else name
-
-    return side_by_side.together(config, log, group)
 
 
 def pytest_configure(config):

@@ -1,6 +1,7 @@
 """The course's JavaScript in Node.js: one runner for all tests, which skip without Node."""
 
 import atexit
+import contextlib
 import json
 import shutil
 import subprocess
@@ -8,6 +9,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from scratchformer_course.kit.figure.live_figure import LOADER, SCRIPT
@@ -52,18 +54,19 @@ class Node:
         """What a function with this body returns; what is `given` is there as `input.name`."""
         if NODE is None:
             pytest.skip("no node on the PATH: JavaScript was not run")
-        if flags not in self.processes:
-            self.processes[flags] = start([NODE, *flags, "-e", PROGRAM, self.files])
-        process = self.processes[flags]
+        # kept for the next call only if it answers this one
+        process = self.processes.pop(flags, None) or start(
+            [NODE, *flags, "-e", PROGRAM, self.files]
+        )
         watch = threading.Timer(PATIENCE, process.kill)
         watch.start()
-        process.stdin.write(json.dumps({"body": body, "input": given}) + "\n")
-        process.stdin.flush()
-        line = process.stdout.readline()
-        watch.cancel()
+        try:
+            line = ask(process, json.dumps({"body": body, "input": given}))
+        finally:
+            watch.cancel()
         if not line:  # it has died
-            del self.processes[flags]
             raise AssertionError(f"Node.js gave no answer:\n{process.communicate()[1][-2000:]}")
+        self.processes[flags] = process
         answer = json.loads(line)
         if "error" in answer:
             raise JavaScriptError(answer["error"])
@@ -79,3 +82,19 @@ def start(command: list[str], **options: Any) -> subprocess.Popen:
     )
     atexit.register(process.kill)
     return process
+
+
+def ask(process: subprocess.Popen, line: str) -> str:
+    """The line that a process answers to a line; "" if it has died.
+
+    If the test is ended meanwhile, the process ends too, with those that it has started.
+    """
+    try:
+        process.stdin.write(f"{line}\n")
+        return process.stdout.readline()
+    except BaseException:
+        with contextlib.suppress(psutil.Error):
+            for child in psutil.Process(process.pid).children(recursive=True):
+                child.kill()
+        process.kill()
+        raise

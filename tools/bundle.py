@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -28,8 +27,8 @@ The second line needs a network, or a folder with the wheels (pip install --no-i
 """
 
 
-def build_wheel(folder: Path, change: Callable[[Path], None] = lambda source: None) -> Path:
-    """Build the package's wheel from a copy of its source, which `change` may change first."""
+def build_wheel(folder: Path) -> Path:
+    """Build the package's wheel from a copy of its source."""
     source = folder / "source"
     source.mkdir()
     for name in ("pyproject.toml", "README.md", "LICENSE", "LICENSE-CONTENT"):
@@ -37,7 +36,6 @@ def build_wheel(folder: Path, change: Callable[[Path], None] = lambda source: No
     ignore = shutil.ignore_patterns("__pycache__")
     for name in ("scratchformer", "scratchformer_course"):
         shutil.copytree(ROOT / name, source / name, ignore=ignore)
-    change(source)
     quietly = ["--quiet", "--disable-pip-version-check"]
     command = [sys.executable, "-m", "pip", "wheel", *quietly, "--no-deps", "--no-build-isolation"]
     subprocess.run([*command, "--wheel-dir", str(folder), str(source)], check=True)

@@ -40,7 +40,7 @@ def execute(path: Path) -> str | None:
     try:
         client.execute()
     except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
-        return str(error)[-2000:]
+        return f"FAILED\n{str(error)[-2000:]}"
     facts = dict(notebook.metadata.get("course", {}))
     facts["seconds"] = about(time.perf_counter() - start, facts.get("seconds", 0))
     notebook.metadata = {
@@ -78,21 +78,16 @@ def main(wanted: list[str]) -> int:
         return 2
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     os.environ["SCRATCHFORMER_BUDGET"] = "cpu"  # what is stored is the CPU's
-    os.environ["SCRATCHFORMER_LIVE"] = (
-        "stored"  # without scripts and weights, which the site brings
-    )
-    failures = 0
+    os.environ["SCRATCHFORMER_LIVE"] = "stored"  # the site brings scripts and weights
+    warnings.simplefilter("ignore")
+    failed = False
     for i, path in enumerate(paths, 1):
         print(f"[{i}/{len(paths)}] {path.name} … ", end="", flush=True)
         start = time.perf_counter()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            error = execute(path)
-        print(f"{time.perf_counter() - start:.0f} s{' FAILED' if error else ''}", flush=True)
-        if error:
-            failures += 1
-            print(error)
-    return 1 if failures else 0
+        error = execute(path)
+        print(f"{time.perf_counter() - start:.0f} s {error or ''}", flush=True)
+        failed |= error is not None
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

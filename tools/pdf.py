@@ -8,18 +8,16 @@ their figures as they start and their guesses uncovered; what is folded stays on
 between pages become links inside the file, and its outline has the parts and the pages.
 """
 
-import functools
-import http.server
 import shutil
 import sys
 import tempfile
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import yaml
+from playwright.sync_api import sync_playwright
+from pypdf import PdfWriter
+from pypdf.generic import ArrayObject, Fit, NameObject
 
 ROOT = Path(__file__).resolve().parents[1]
 SITE = ROOT / "_build" / "html"
@@ -53,38 +51,6 @@ def parts_of_course() -> list[tuple[str, list[str]]]:
     return [("", [toc["root"]]), *parts]
 
 
-@contextmanager
-def served(site: Path) -> Iterator[str]:
-    """The site over http: its address."""
-
-    class Quiet(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    handler = functools.partial(Quiet, directory=str(site))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/"
-        server.shutdown()
-
-
-@contextmanager
-def started() -> Iterator[Any]:
-    """A headless Chromium. FileNotFoundError, which says how to have one, if there is none."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        found = next(filter(None, map(shutil.which, BROWSERS)), playwright.chromium.executable_path)
-        if not Path(found).is_file():
-            raise FileNotFoundError(
-                "Chromium is missing: install it or Chrome, or let playwright fetch one: "
-                "`.venv/bin/playwright install chromium`"
-            )
-        chromium = playwright.chromium.launch(executable_path=found, args=FLAGS)
-        yield chromium
-        chromium.close()
-
-
 def print_page(context: Any, address: str, path: Path) -> str:
     """Print the page at an address to a PDF; its title."""
     page = context.new_page()
@@ -103,9 +69,6 @@ def connect(writer: Any, first_pages: dict[str, int], address: str) -> None:
 
     A link to a place within a page leads to the page's beginning.
     """
-    from pypdf.generic import ArrayObject, Fit, NameObject
-
-    starts = sorted(first_pages.values())
     for number, page in enumerate(writer.pages):
         kept = ArrayObject()
         for reference in page.get("/Annots", []):
@@ -114,9 +77,9 @@ def connect(writer: Any, first_pages: dict[str, int], address: str) -> None:
             if uri and not uri.startswith(address):
                 kept.append(reference)  # to the web
                 continue
-            own = max(start for start in starts if start <= number)
             name = uri.removeprefix(address).partition(".html")[0]
-            target = first_pages.get(name) if uri else own
+            within = max(start for start in first_pages.values() if start <= number)
+            target = first_pages.get(name) if uri else within
             if target is not None:
                 where = writer.pages[target].indirect_reference
                 link.pop("/A", None)
@@ -129,26 +92,23 @@ def make_pdf(
     chromium: Any, target: Path, parts: list[tuple[str, list[str]]], site: Path = SITE
 ) -> None:
     """Write the PDF of these pages of a built site."""
-    from pypdf import PdfWriter
-
     writer, first_pages = PdfWriter(), {}
     context = chromium.new_context(
         viewport={"width": 1000, "height": 1400}, color_scheme="light", reduced_motion="reduce"
     )
-    with served(site) as address, tempfile.TemporaryDirectory() as folder:
+    address = f"{site.as_uri()}/"
+    with tempfile.TemporaryDirectory() as folder:
         for caption, names in parts:
             above = None
             for name in names:
                 path = Path(folder) / "page.pdf"
                 title = print_page(context, f"{address}{name}.html", path)
-                first_pages[name] = len(writer.pages)
+                first = first_pages[name] = len(writer.pages)
                 writer.append(path, import_outline=False)
                 if caption and above is None:
-                    above = writer.add_outline_item(
-                        title=caption, page_number=first_pages[name], bold=True
-                    )
-                writer.add_outline_item(title=title, page_number=first_pages[name], parent=above)
-        connect(writer, first_pages, address)
+                    above = writer.add_outline_item(title=caption, page_number=first, bold=True)
+                writer.add_outline_item(title=title, page_number=first, parent=above)
+    connect(writer, first_pages, address)
     writer.page_mode = "/UseOutlines"
     writer.compress_identical_objects()
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -159,11 +119,18 @@ def main() -> None:
     target = Path(sys.argv[1]) if sys.argv[1:] else FILE
     if not (SITE / "index.html").is_file():
         sys.exit(f"make pdf: {SITE / 'index.html'} is missing: run `make book` first")
-    try:
-        with started() as chromium:
-            make_pdf(chromium, target, parts_of_course())
-    except FileNotFoundError as error:
-        sys.exit(f"make pdf: {error}")
+    with sync_playwright() as playwright:
+        program = next(
+            filter(None, map(shutil.which, BROWSERS)), playwright.chromium.executable_path
+        )
+        if not Path(program).is_file():
+            sys.exit(
+                "make pdf: Chromium is missing: install it or Chrome, or let playwright fetch one: "
+                "`.venv/bin/playwright install chromium`"
+            )
+        chromium = playwright.chromium.launch(executable_path=program, args=FLAGS)
+        make_pdf(chromium, target, parts_of_course())
+        chromium.close()
     print(f"{target}: {target.stat().st_size / 1e6:.1f} MB")
 
 

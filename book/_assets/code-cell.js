@@ -5,7 +5,6 @@
 course.define("codeCell", () => {
   const { el, button, store } = course;
   const INDENT = 4;
-  const LIMIT = 15; // seconds for a run, in which Python itself gives up after two times five
   const KEYS = "Tab indents, Esc leaves the field, Ctrl+Enter runs it.";
   const IN_ORDER = ["Shift+Tab", "Tab"]; // the keys that a phone has no key for, as buttons
 
@@ -74,7 +73,10 @@ course.define("codeCell", () => {
       if (data.is === "failed") return end(data);
       const run = waiting.get(data.number);
       if (data.is === "verdict") return answer(data.number, data);
-      run.timer = setTimeout(() => end({ is: "late" }), 1000 * LIMIT);
+      run.timer = setTimeout(() => {
+        answer(data.number, { is: "verdict", ...data.late });
+        end({ is: "stopped" });
+      }, 1000 * data.seconds);
       run.show(data);
     }
 
@@ -120,7 +122,6 @@ course.define("codeCell", () => {
   const keyOf = (number) => `course-code:${number}`;
 
   function words({ is, why }) {
-    if (is === "late") return `It did not come back within ${LIMIT} seconds and was stopped.`;
     return is === "failed" ? `Python failed: ${why}. Run starts it anew.` : "It was stopped.";
   }
 

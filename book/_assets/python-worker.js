@@ -48,7 +48,7 @@ course.define("pythonWorker", () => {
           return;
         }
         const inPage = await started;
-        send({ is: "begun", number: data.number });
+        send({ is: "begun", number: data.number, ...JSON.parse(inPage.late(data.number)) });
         const found = JSON.parse(inPage.run(data.number, data.code));
         send({ is: "verdict", number: data.number, ...found });
       } catch (error) {

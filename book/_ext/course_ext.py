@@ -164,9 +164,7 @@ def leave_out_installation(cells: list[dict[str, Any]]) -> None:
             cell["source"] = INSTALLS_ITSELF.sub("", "".join(cell["source"]))
 
 
-def add_to_page(
-    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
-) -> None:
+def add_to_page(app: Sphinx, pagename: str, _: str, context: dict, doctree: Any) -> None:
     """`html-page-context`: at the end of each page, a link by which a reader reports an error.
 
     The search page gets the script that shows what it found.
@@ -185,9 +183,7 @@ def add_to_page(
     )
 
 
-def wait_for_no_script(
-    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
-) -> None:
+def wait_for_no_script(app: Sphinx, pagename: str, _: str, context: dict, doctree: Any) -> None:
     """`html-page-context`: scripts run when the page is there, each once.
 
     Extensions of Jupyter Book add theirs twice, and nothing may be declared twice.
@@ -199,9 +195,7 @@ def wait_for_no_script(
             script.attributes.setdefault("defer", "defer")
 
 
-def describe_page(
-    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
-) -> None:
+def describe_page(app: Sphinx, pagename: str, _: str, context: dict, doctree: Any) -> None:
     """`html-page-context`: a page's first paragraph describes it; the course's title stands once.
 
     sphinxext-opengraph, which comes after, takes this description for shared links; its own would

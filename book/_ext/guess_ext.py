@@ -148,9 +148,7 @@ def cover_answers(app: Sphinx, doctree: nodes.document) -> None:
         parent.insert(place + (blocks[0].parent is parent), answer)
 
 
-def add_files(
-    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
-) -> None:
+def add_files(app: Sphinx, pagename: str, _: str, context: dict, doctree: Any) -> None:
     """`html-page-context`: styles and scripts for a page with a guess, before those of models."""
     if 'class="course-guess"' not in context.get("body", ""):
         return

@@ -6,11 +6,11 @@ A value in a sentence, and a table whose rows come from a loop:
 
 :::{measured}
 :check: |
-:   records.tracks.means["adaptive counts"].alone[0] < 1.6
-| rules | alone |
+:   taken_apart.splits.validation.counts["6"] < 1.6
+| characters in a string | loss |
 |---|---|
-{% for name, found in records.tracks.means | items %}
-| {{ name }} | {{ found.alone[0] | fixed(3) }} |
+{% for n, loss in taken_apart.splits.validation.counts | items %}
+| {{ n }} | {{ loss | fixed(3) }} |
 {% endfor %}
 :::
 
@@ -55,10 +55,10 @@ class MeasurementError(SphinxError):
 
 def column(rows: Iterable | dict, path: str = "") -> list[float]:
     """The numbers of a list, or of a dictionary's values, or those to which `path` leads."""
-    found = list(rows.values() if isinstance(rows, dict) else rows)
+    values = list(rows.values() if isinstance(rows, dict) else rows)
     for key in filter(None, path.split(".")):
-        found = [row[int(key) if isinstance(row, list) else key] for row in found]
-    return found
+        values = [row[int(key) if isinstance(row, list) else key] for row in values]
+    return values
 
 
 def mean(rows: Iterable | dict, path: str = "") -> float:
@@ -79,10 +79,10 @@ def greatest(rows: Iterable | dict, path: str = "") -> float:
 
 def where(rows: Iterable[dict], **values: Any) -> dict:
     """The one row with these values. Raises ValueError if there is none, or another."""
-    found = [row for row in rows if all(row.get(key) == value for key, value in values.items())]
-    if len(found) != 1:
-        raise ValueError(f"{len(found)} rows have {values}, expected 1")
-    return found[0]
+    same = [row for row in rows if all(row.get(key) == value for key, value in values.items())]
+    if len(same) != 1:
+        raise ValueError(f"{len(same)} rows have {values}, expected 1")
+    return same[0]
 
 
 def fixed(x: float, digits: int) -> str:
@@ -106,21 +106,14 @@ def plain(x: float) -> str:
     return f"{x:g}"
 
 
-def power(x: float) -> str:
-    """A small number: 1.2 · 10⁻⁷."""
-    digits, exponent = f"{x:.1e}".split("e")
-    raised = str(int(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
-    return f"{digits} · 10{raised}" if x else "0"
-
-
 ENVIRONMENT = SandboxedEnvironment(
     undefined=StrictUndefined,
     trim_blocks=True,
     lstrip_blocks=True,
     loader=FileSystemLoader(TABLES),
 )
-FILTERS = (column, mean, median, least, greatest, where, fixed, figure, spread, plain, power)
-ENVIRONMENT.filters.update({each.__name__: each for each in FILTERS})
+FILTERS = (column, mean, median, least, greatest, where, fixed, figure, spread, plain)
+ENVIRONMENT.filters.update({function.__name__: function for function in FILTERS})
 
 
 # --- values --------------------------------------------------------------------------------------
@@ -171,8 +164,8 @@ def differing_settings(name: str) -> list[str]:
     """The settings in which a measurement differs from its script, lab/NAME.py."""
     stored = load(name).get("settings", {})
     script = importlib.import_module(f"lab.{name}")
-    own = json.loads(json.dumps(getattr(script, "SETTINGS", {})))
-    return [key for key in {**stored, **own} if stored.get(key) != own.get(key)]
+    current = json.loads(json.dumps(getattr(script, "SETTINGS", {})))
+    return [key for key in {**stored, **current} if stored.get(key) != current.get(key)]
 
 
 def require_same_settings(app: Sphinx | None = None) -> None:

@@ -81,16 +81,16 @@ def _writer() -> Callable[[str], None]:
 
 
 def _settings(changes: list[str]) -> dict[str, Any]:
-    found = {}
+    settings = {}
     for change in changes:
         key, _, value = change.partition("=")
         if key not in SETTINGS:
             raise ValueError(f"--set {change}: expected one of {', '.join(SETTINGS)}, =, a number")
         try:
-            found[key] = SETTINGS[key](value)
+            settings[key] = SETTINGS[key](value)
         except ValueError:
             raise ValueError(f"--set {change}: {value!r} is not a number for {key}") from None
-    return found
+    return settings
 
 
 def _opened(source: str) -> tuple[Any, Any]:

@@ -25,9 +25,9 @@ def diagnose(options: argparse.Namespace) -> int:
         given |= {n: v for n in ("vocab_size", "context_length") if (v := getattr(options, n))}
         report = diagnose_model(model, **given)
     if options.json:
-        found = {"source": options.source, "healthy": report.healthy, "faults": report.faults}
+        result = {"source": options.source, "healthy": report.healthy, "faults": report.faults}
         findings = [asdict(finding) for finding in report.findings]
-        print(json.dumps(found | {"findings": findings}, indent=1, ensure_ascii=False))
+        print(json.dumps(result | {"findings": findings}, indent=1, ensure_ascii=False))
     else:
         print(report)
     return 0 if report.healthy else 1

@@ -141,13 +141,15 @@ def _checked(device: torch.device, model: Any, ids: Tensor, context_length: int)
     """
     if device.type == "cpu":
         return device
-    found = difference_from_cpu(model, ids, context_length, device)
-    if not distributed.any_process(found is not None):
+    difference = difference_from_cpu(model, ids, context_length, device)
+    if not distributed.any_process(difference is not None):
         return device
-    said = f"{name_of(device)} does not compute as the CPU does: {found or 'see another process'}"
+    warning = (
+        f"{name_of(device)} does not compute as the CPU does: {difference or 'see another process'}"
+    )
     if distributed.world_size() > 1:
-        raise ValueError(f"{said}. Expected a device that does, such as cpu")
-    print(f"{said}. Training on the CPU")
+        raise ValueError(f"{warning}. Expected a device that does, such as cpu")
+    print(f"{warning}. Training on the CPU")
     return torch.device("cpu")
 
 

@@ -104,8 +104,8 @@ def model_classes(name: Any) -> tuple[Any, Any]:
 
     if name == "gpt":
         return GPT, GPTConfig
-    found = _class_at(name, f"[model] has type = {name!r}, expected 'gpt' or 'MODULE:CLASS'")
-    return found, typing.get_type_hints(found.__init__)["config"]
+    model_class = _class_at(name, f"[model] has type = {name!r}, expected 'gpt' or 'MODULE:CLASS'")
+    return model_class, typing.get_type_hints(model_class.__init__)["config"]
 
 
 def sampler_class(name: Any) -> Any:

@@ -63,11 +63,11 @@ class RunFolder:
                 f"{self.path / 'best'} holds a run of its own, and would get this one's best "
                 "model: choose another --out"
             )
-        if not (found := names_in(self.path, RUN_FILES)):
+        if not (present := names_in(self.path, RUN_FILES)):
             return {}
         if not names_in(self.path, ("run.json", self.checkpoint.name)):
             raise FileExistsError(
-                f"{self.path} holds a {found[0]}, and no run that it belongs to: "
+                f"{self.path} holds a {present[0]}, and no run that it belongs to: "
                 "choose another --out"
             )
         if not resume:
@@ -76,7 +76,7 @@ class RunFolder:
             )
         before = self._read_settings()
         if not self.checkpoint.exists():  # killed before the first was written, or deleted
-            if trained := [name for name in found if name not in BEGUN]:
+            if trained := [name for name in present if name not in BEGUN]:
                 raise FileNotFoundError(
                     f"{self.checkpoint} is missing, and without it --resume would begin anew and "
                     f"replace {trained[0]}: choose another --out"

@@ -136,10 +136,10 @@ def _download(wanted: Source) -> bytes:
 
 
 def _verified(data: bytes, wanted: Source, place: str | Path) -> bytes:
-    found = hashlib.sha256(data).hexdigest()
-    if found != wanted.sha256:
+    digest = hashlib.sha256(data).hexdigest()
+    if digest != wanted.sha256:
         raise ValueError(
-            f"refused {place}: {len(data):,} bytes beginning {data[:16]!r}, sha256 {found}, "
+            f"refused {place}: {len(data):,} bytes beginning {data[:16]!r}, sha256 {digest}, "
             f"expected {wanted.sha256}"
         )
     return data

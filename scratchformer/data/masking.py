@@ -46,8 +46,8 @@ def mask_tokens(
 
     chosen = (draw() < rate) & ~torch.isin(ids, special)
     targets = ids.masked_fill(~chosen, IGNORED)
-    lot = draw()
+    choice = draw()
     random = ordinary[torch.randint(len(ordinary), ids.shape, generator=generator).to(ids.device)]
-    inputs = ids.masked_fill(chosen & (lot < 0.8), mask_id)
-    inputs = torch.where(chosen & (lot >= 0.8) & (lot < 0.9), random, inputs)
+    inputs = ids.masked_fill(chosen & (choice < 0.8), mask_id)
+    inputs = torch.where(chosen & (choice >= 0.8) & (choice < 0.9), random, inputs)
     return inputs, targets

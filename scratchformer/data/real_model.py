@@ -35,9 +35,9 @@ def find_real_model(name: str = NAME, download: bool = True) -> Path:
     if name != NAME:
         raise ValueError(f"no model {name!r}: there is {NAME}")
     notes: list[str] = []
-    own = os.environ.get("SCRATCHFORMER_DATA")
+    data_folder = os.environ.get("SCRATCHFORMER_DATA")
     try:
-        folders = [*([Path(own).expanduser()] if own else []), cache_folder()]
+        folders = [*([Path(data_folder).expanduser()] if data_folder else []), cache_folder()]
         for folder in folders:
             if _is_right(path := folder / FILE, notes):
                 return path
@@ -63,9 +63,9 @@ def _is_right(path: Path, notes: list[str]) -> bool:
     with path.open("rb") as file:
         while part := file.read(1 << 20):
             digest.update(part)
-    if (found := digest.hexdigest()) != SHA256:
-        notes.append(f"{path} is another file (sha256 {found[:12]}…, not {SHA256[:12]}…)")
-    return found == SHA256
+    if (sha256 := digest.hexdigest()) != SHA256:
+        notes.append(f"{path} is another file (sha256 {sha256[:12]}…, not {SHA256[:12]}…)")
+    return sha256 == SHA256
 
 
 @contextmanager

@@ -29,7 +29,7 @@ class AttentionTrace(TorchDispatchMode):
     def __init__(self, T: int):
         super().__init__()
         self.T = T
-        self.found: list[Attention] = []
+        self.layers: list[Attention] = []
         self.keys: Tensor | None = None
         self.scores = 0  # how many there are
         self.factors: list[tuple[tuple[int, ...], float]] = []  # (shape, what multiplied it)
@@ -43,8 +43,8 @@ class AttentionTrace(TorchDispatchMode):
                 self.keys, self.scores = right, out.numel()
                 if name == "baddbmm":
                     self.factors.append((tuple(out.shape), float((kwargs or {}).get("alpha", 1))))
-            elif left.shape[-2:] == square and self.found and self.found[-1].used is None:
-                self.found[-1].used, self.found[-1].values = left.nan_to_num(), right
+            elif left.shape[-2:] == square and self.layers and self.layers[-1].used is None:
+                self.layers[-1].used, self.layers[-1].values = left.nan_to_num(), right
         elif name.rstrip("_") in ("mul", "div") and isinstance(args[0], Tensor):
             scaled, number = args[:2]
             if isinstance(number, Tensor):  # one for each head, or a single one, on either side
@@ -57,7 +57,7 @@ class AttentionTrace(TorchDispatchMode):
             counted = [f for shape, f in self.factors if self._scales(shape, f)]
             scale = math.prod(counted) if counted else None
             axis = args[1] % out.dim() - out.dim()
-            self.found.append(Attention(out.nan_to_num(), axis, scale, self.keys))
+            self.layers.append(Attention(out.nan_to_num(), axis, scale, self.keys))
             self.keys, self.factors = None, []
         return out
 
@@ -81,4 +81,4 @@ def attention_of(model: nn.Module, ids: Tensor) -> list[Attention]:
             model(ids)
     except RuntimeError:  # a kernel that no mode can watch
         return []
-    return trace.found
+    return trace.layers

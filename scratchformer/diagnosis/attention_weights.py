@@ -18,10 +18,12 @@ def attention_axis(case: Case) -> Outcome:
     sums = [(a.weights if a.used is None else a.used).sum(dim=-1) for a in case.attention]
     worst = max((t - 1)[t != 0].abs().max().item() for t in sums)  # 0: sees nothing
     axes = {a.axis for a in case.attention}
-    said = f"the softmax runs over axis {_listed(axes)}; weights miss a sum of 1 by {worst:.1g}"
+    measured = f"the softmax runs over axis {_listed(axes)}; weights miss a sum of 1 by {worst:.1g}"
     if axes != {-1}:
-        return Outcome(False, said, ["softmax over the wrong axis: expected -1"])
-    return Outcome(worst < 1e-4, said, ["mask applied after the softmax", "dropout in evaluation"])
+        return Outcome(False, measured, ["softmax over the wrong axis: expected -1"])
+    return Outcome(
+        worst < 1e-4, measured, ["mask applied after the softmax", "dropout in evaluation"]
+    )
 
 
 def attention_scale(case: Case) -> Outcome:
@@ -29,12 +31,14 @@ def attention_scale(case: Case) -> Outcome:
     layers = [(a.keys.shape, a.scale) for a in case.attention if a.keys is not None]
     if not layers:
         return UNSEEN
-    said = "scores are multiplied by " + ", ".join({f"{scale or 1:.3g}" for _, scale in layers})
+    measured = "scores are multiplied by " + ", ".join({f"{scale or 1:.3g}" for _, scale in layers})
     if bare := {D for (_, D, _), scale in layers if scale is None}:
-        return Outcome(False, said, [f"scores not divided by √D, with heads {sorted(bare)} wide"])
+        return Outcome(
+            False, measured, [f"scores not divided by √D, with heads {sorted(bare)} wide"]
+        )
     of_all = [(N * D // len(case.ids), D, scale) for (N, D, _), scale in layers]
     wrong = any(C != D and abs(scale * C**0.5 - 1) < 0.01 for C, D, scale in of_all)
-    return Outcome(not wrong, said, ["scores divided by √d_model, not by a head's √D"])
+    return Outcome(not wrong, measured, ["scores divided by √d_model, not by a head's √D"])
 
 
 def attention_span(case: Case) -> Outcome:
@@ -42,16 +46,16 @@ def attention_span(case: Case) -> Outcome:
     if not case.attention:
         return UNSEEN
     flat = [a.weights.flatten(0, -3) for a in case.attention]
-    own = min(w.diagonal(dim1=1, dim2=2)[:, 1:].max().item() for w in flat)
+    itself = min(w.diagonal(dim1=1, dim2=2)[:, 1:].max().item() for w in flat)
     spans, window = {int((w[:, -1] > 0).sum(dim=-1).max()) for w in flat}, case.given.window
-    said = f"layers see {_listed(spans)} of {case.T} tokens"
-    if own == 0:
-        return Outcome(False, said, ["mask off by one: tril(-1) closes the token itself"])
+    measured = f"layers see {_listed(spans)} of {case.T} tokens"
+    if itself == 0:
+        return Outcome(False, measured, ["mask off by one: tril(-1) closes the token itself"])
     if window is None or window >= case.T:
-        return Outcome(True, said)
+        return Outcome(True, measured)
     ok = window in spans and spans <= {window, case.T}
     wrong = "window not applied" if spans == {case.T} else "window off by one"
-    return Outcome(ok, f"{said}, window={window} counts the token itself", [wrong])
+    return Outcome(ok, f"{measured}, window={window} counts the token itself", [wrong])
 
 
 def attention_sharing(case: Case) -> Outcome:
@@ -67,8 +71,8 @@ def attention_sharing(case: Case) -> Outcome:
         shares.add(n)
         if not torch.equal(same, group[:, None] == group):
             order = "repeat in place of repeat_interleave: published weights expect neighbours"
-            said = f"each key serves {n} of {len(k)} heads, which are no neighbours"
-            return Outcome(False, said, [order])
+            measured = f"each key serves {n} of {len(k)} heads, which are no neighbours"
+            return Outcome(False, measured, [order])
     return Outcome(True, f"heads that share a key: {_listed(shares)}")
 
 

@@ -50,25 +50,27 @@ def diagnose_bits_per_byte(measure: Callable[[nn.Module, Pieces, str, int], floa
 
 def unit(measure: Callable, even: Fixed) -> Outcome:
     """256 tokens that are equally likely cost 8 bits each."""
-    found = measure(even, Pieces(1), "abcdefgh" * 256, WINDOW)
-    said = f"8 bits a byte are given as {found:.2f}"
-    return Outcome(abs(found / 8 - 1) < NEAR, said, ["nats, not bits: divide by ln 2"])
+    bits = measure(even, Pieces(1), "abcdefgh" * 256, WINDOW)
+    measured = f"8 bits a byte are given as {bits:.2f}"
+    return Outcome(abs(bits / 8 - 1) < NEAR, measured, ["nats, not bits: divide by ln 2"])
 
 
 def bytes_of_text(measure: Callable, even: Fixed) -> Outcome:
     """A letter of two bytes costs twice what a letter of one does, and has twice the bytes."""
     ascii_only, others = (measure(even, Pieces(1), c * 1024, WINDOW) for c in ("e", "é"))
-    said = f"a text of é costs {others / ascii_only:.2f} times as much by the byte as one of e"
+    measured = f"a text of é costs {others / ascii_only:.2f} times as much by the byte as one of e"
     counted = "characters are counted: len(text) is not len(text.encode())"
-    return Outcome(abs(others / ascii_only - 1) < NEAR, said, [counted])
+    return Outcome(abs(others / ascii_only - 1) < NEAR, measured, [counted])
 
 
 def tokens(measure: Callable, even: Fixed) -> Outcome:
     """A token of two bytes counts as two."""
     models = even, Fixed(torch.full((2**16,), 2.0**-16))
-    one, two = (measure(m, Pieces(n), "ab" * 512, WINDOW) for n, m in enumerate(models, 1))
-    said = f"tokens of two bytes cost {two / one:.2f} times as much by the byte as single ones"
-    return Outcome(abs(two / one - 1) < NEAR, said, ["tokens are counted, not bytes"])
+    single, double = (measure(m, Pieces(n), "ab" * 512, WINDOW) for n, m in enumerate(models, 1))
+    measured = (
+        f"tokens of two bytes cost {double / single:.2f} times as much by the byte as single ones"
+    )
+    return Outcome(abs(double / single - 1) < NEAR, measured, ["tokens are counted, not bytes"])
 
 
 def windows(measure: Callable, even: Fixed) -> Outcome:
@@ -78,7 +80,7 @@ def windows(measure: Callable, even: Fixed) -> Outcome:
     text = "a" * (6 * WINDOW) + "b" * (WINDOW // 4)
     a, b = 6 * WINDOW - 1, WINDOW // 4  # tokens that are predicted
     expected = -(a * math.log2(p[ord("a")]) + b * math.log2(p[ord("b")])) / (a + b)
-    found = measure(Fixed(p), Pieces(1), text, WINDOW)
-    said = f"a text with a short last window costs {found:.3f}, expected {expected:.3f}"
+    bits = measure(Fixed(p), Pieces(1), text, WINDOW)
+    measured = f"a text with a short last window costs {bits:.3f}, expected {expected:.3f}"
     suspects = ["a mean of the windows' means", "the last tokens are left out, not their bytes"]
-    return Outcome(abs(found / expected - 1) < NEAR, said, suspects)
+    return Outcome(abs(bits / expected - 1) < NEAR, measured, suspects)

@@ -25,12 +25,12 @@ class Case:
         self.T = min(context_length, max(13, beyond | 1 if beyond < 64 else 0))  # odd: no width
         self.ids = self.random_ids(3, self.T)  # (B, T)
         try:
-            found = tuple(self.logits(self.ids).shape)
+            shape = tuple(self.logits(self.ids).shape)
         except Exception as error:
-            said = f"the model cannot read ids (3, {self.T}) below vocab_size={vocab_size}"
-            raise ValueError(f"{said}: {type(error).__name__}: {error}") from error
-        if found != (3, self.T, vocab_size):
-            shapes = f"ids (3, {self.T}) gave logits {found}"
+            problem = f"the model cannot read ids (3, {self.T}) below vocab_size={vocab_size}"
+            raise ValueError(f"{problem}: {type(error).__name__}: {error}") from error
+        if shape != (3, self.T, vocab_size):
+            shapes = f"ids (3, {self.T}) gave logits {shape}"
             raise ValueError(f"{shapes}, expected {(3, self.T, vocab_size)}")
         self._refuse_shared(model)
 
@@ -38,13 +38,13 @@ class Case:
         """Raise ValueError if the copy computes with weights of the original."""
         weights = {name: p for name, p in model.named_parameters() if p.requires_grad}
         z = logits_of(self.sharp(self.ids))
-        found: Sequence[Tensor | None] = []
+        gradients: Sequence[Tensor | None] = []
         if z.requires_grad and weights:
             with suppress(RuntimeError):  # which the test of gradients will meet, and tell
-                found = torch.autograd.grad(z.sum(), [*weights.values()], allow_unused=True)
-        if shared := [name for name, g in zip(weights, found, strict=False) if g is not None]:
-            said = f"a copy of the model still computes with {shared[0]} of the original"
-            raise ValueError(f"{said}, expected parts that are reached through the model alone")
+                gradients = torch.autograd.grad(z.sum(), [*weights.values()], allow_unused=True)
+        if shared := [name for name, g in zip(weights, gradients, strict=False) if g is not None]:
+            problem = f"a copy of the model still computes with {shared[0]} of the original"
+            raise ValueError(f"{problem}, expected parts that are reached through the model alone")
 
     def random_ids(self, B: int, T: int) -> Tensor:
         """Random ids (B, T), none of which stands for padding, begin or end."""

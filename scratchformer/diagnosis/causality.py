@@ -19,14 +19,14 @@ def logits(case: Case) -> Outcome:
     """They are finite numbers, and no probabilities."""
     z = case.logits(case.ids)
     with torch.no_grad():
-        own = logits_of(case.model(case.ids))  # with the weights as they are
-    if not (z.isfinite().all() and own.isfinite().all()):
+        unsharpened = logits_of(case.model(case.ids))  # with the weights as they are
+    if not (z.isfinite().all() and unsharpened.isfinite().all()):
         closed = "a mask that closes a whole row: softmax of -inf"
         suspects = [closed, "weights that are nan, or too large"]
         return Outcome(False, "some are nan or infinite", suspects)
     ones = bool((z >= 0).all() and (z.sum(dim=-1) - 1).abs().max() < 1e-3)
-    said = f"finite numbers{', which sum to 1' * ones}"
-    return Outcome(not ones, said, ["softmax in the model, and again in the loss"])
+    measured = f"finite numbers{', which sum to 1' * ones}"
+    return Outcome(not ones, measured, ["softmax in the model, and again in the loss"])
 
 
 def evaluation(case: Case) -> Outcome:
@@ -66,12 +66,12 @@ def context(case: Case) -> Outcome:
     """Each place feels the tokens before it, as far back everywhere."""
     felt = case.felt.tril()  # (T, T)
     back = case.T - int((felt[-1] > FELT / 10).int().argmax())  # of the last place, itself included
-    said = f"the last place looks back {back} of {case.T} tokens"
+    measured = f"the last place looks back {back} of {case.T} tokens"
     if back == 1 != case.given.window:
-        return Outcome(False, said, ["what attention finds is not added to the stream"])
+        return Outcome(False, measured, ["what attention finds is not added to the stream"])
     band = torch.ones_like(felt).tril().triu(1 - back) > 0
     holds = bool((felt[band] > 0).all() and (felt[~band] < FELT / 10).all())
-    return Outcome(holds, said, [RESHAPE])
+    return Outcome(holds, measured, [RESHAPE])
 
 
 def prefix(case: Case) -> Outcome:
@@ -98,22 +98,24 @@ def positions(case: Case) -> Outcome:
     absolute = gap(z, z[:, :1].expand_as(z))
     logs = _logs(case.sharp, ids)
     relative = max(map(_largest, logs), default=0.0)
-    said = f"over one repeated token logits differ by {absolute:.1g}, scores by {relative:.1g}"
+    measured = f"over one repeated token logits differ by {absolute:.1g}, scores by {relative:.1g}"
     if absolute < SAME and relative < 10 * SAME:
         axis = "a rotation along the wrong axis, or of queries or keys alone"
         suspects = ["positions not added, or all the same", axis]
-        return Outcome(False if logs else None, said, suspects)
+        return Outcome(False if logs else None, measured, suspects)
     v = layers[0].values if layers else None  # (N, T, D)
     if v is not None and gap(v, v[:, :1].expand_as(v)) > SAME:
         products = v @ v.mT  # (N, T, T)
         if _bent(products) < SAME * _largest(products):  # they know distances only: a rotation
-            return Outcome(False, said, ["values turn too: only queries and keys should"])
+            return Outcome(False, measured, ["values turn too: only queries and keys should"])
     bent = max(map(_bent, logs), default=0.0) if absolute < SAME else 0.0
-    said += f", at equal distances by {bent:.1g}"
+    measured += f", at equal distances by {bent:.1g}"
     if bent < 0.01 or max(map(_bent, _logs(_even_vectors(case.sharp), ids))) > 0.01:
-        return Outcome(bent < 0.01, said, ["queries and keys turn apart"])
+        return Outcome(bent < 0.01, measured, ["queries and keys turn apart"])
     behind = "a norm behind the rotation (harmless): its weights treat the places of a pair apart"
-    return Outcome(False, f"{said}, by 0 where a norm's weights are equal", [behind], noted=True)
+    return Outcome(
+        False, f"{measured}, by 0 where a norm's weights are equal", [behind], noted=True
+    )
 
 
 def _logs(model: nn.Module, ids: Tensor) -> list[Tensor]:

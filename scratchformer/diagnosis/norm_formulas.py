@@ -15,23 +15,23 @@ from scratchformer.diagnosis.report import Outcome
 
 def norms(case: Case) -> Outcome:
     """A norm divides by the statistics of one token's features, by the usual formula."""
-    found: dict[tuple, tuple] = {}
+    seen: dict[tuple, tuple] = {}
 
     def note(name: str, module: nn.Module, args: tuple, output: object) -> None:
         shape = getattr(args[0], "shape", ()) if len(args) == 1 else ()
         if len(shape) > 2 and isinstance(output, Tensor) and output.shape == shape:
-            found[type(module), shape[-1]] = name, module, torch.randn_like(output)
+            seen[type(module), shape[-1]] = name, module, torch.randn_like(output)
 
     leaves = [(n, m) for n, m in case.sharp.named_modules() if not list(m.children())]
     with ExitStack() as hooks:  # which are gone after an error, too
         for name, module in leaves:
             hooks.enter_context(module.register_forward_hook(partial(note, name)))
         case.logits(case.ids)
-    faults = {name: _fault(module, x) for name, module, x in found.values()}
+    faults = {name: _fault(module, x) for name, module, x in seen.values()}
     wrong = {name: fault for name, fault in faults.items() if fault}
     checked = sum(fault is not None for fault in faults.values())
-    said = ", ".join([f"kinds of norm: {checked}", *(f"{name} is wrong" for name in wrong)])
-    return Outcome(not wrong if checked else None, said, list(wrong.values()))
+    measured = ", ".join([f"kinds of norm: {checked}", *(f"{name} is wrong" for name in wrong)])
+    return Outcome(not wrong if checked else None, measured, list(wrong.values()))
 
 
 @torch.no_grad()
@@ -46,9 +46,9 @@ def _fault(module: nn.Module, x: Tensor) -> str | None:
     changed = torch.cat([x[..., :-1, :], -3 * x[..., -1:, :]], dim=-2)
     if not torch.allclose(norm(x)[..., :-1, :], norm(changed)[..., :-1, :], atol=1e-5):
         return "statistics over time or rows, not over features"
-    own = [getattr(module, n, None) for n in ("eps", "variance_epsilon", "epsilon")]
+    given = [getattr(module, n, None) for n in ("eps", "variance_epsilon", "epsilon")]
     usual = (1e-5, 1e-6, 1e-8, 1e-12, torch.finfo(torch.float32).eps)
-    for eps in [e for e in own if isinstance(e, float)] or usual:
+    for eps in [e for e in given if isinstance(e, float)] or usual:
         for fault, small, expected in _formulas(x, eps):
             ratio = norm(small) / expected  # 2 where a weight of 1 stands for 1 + 1
             if (ratio - ratio.median().round().clamp(min=1)).abs().median() < 3e-5:

@@ -28,13 +28,15 @@ def kept_share(p: Tensor, kept: Tensor) -> Outcome:
     """What is kept holds top_p together."""
     least = torch.where(kept > 0, p, 0.0).sum(dim=-1).min().item()
     dropped = "the token that reaches top_p is dropped: the mask is not shifted by one"
-    said = f"top_p={TOP_P} keeps {least:.2f} at least"
-    return Outcome(least > TOP_P - 1e-6, said, [dropped, "tokens left in sorted order"])
+    measured = f"top_p={TOP_P} keeps {least:.2f} at least"
+    return Outcome(least > TOP_P - 1e-6, measured, [dropped, "tokens left in sorted order"])
 
 
 def fewest_kept(p: Tensor, kept: Tensor) -> Outcome:
     """Without the least likely of them, what is kept holds less than top_p."""
     least = torch.where(kept > 0, p, 1.0).amin(dim=-1)
     most = (torch.where(kept > 0, p, 0.0).sum(dim=-1) - least).max().item()
-    said = f"without the least likely it keeps up to {most:.2f}"
-    return Outcome(most < TOP_P + 1e-6, said, ["a token too many", "tokens left in sorted order"])
+    measured = f"without the least likely it keeps up to {most:.2f}"
+    return Outcome(
+        most < TOP_P + 1e-6, measured, ["a token too many", "tokens left in sorted order"]
+    )

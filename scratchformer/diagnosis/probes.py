@@ -108,18 +108,18 @@ def _deep_copy(model: nn.Module) -> nn.Module:
 def special_ids(model: nn.Module, vocab_size: int) -> set[int]:
     """The ids that stand for no text: padding, begin, end, an image's place."""
     config = getattr(model, "config", None)
-    found: list[Any] = []
+    ids: list[Any] = []
     for part in (config, *vars(config).values()) if hasattr(config, "__dict__") else ():
         for name, value in vars(part).items() if hasattr(part, "__dict__") else ():
             if name.endswith(("token_id", "token_index", "pad_id")):
-                found += value if isinstance(value, (list, tuple)) else [value]
-    found += [
+                ids += value if isinstance(value, (list, tuple)) else [value]
+    ids += [
         m.padding_idx
         for m in model.modules()
         if isinstance(m, nn.Embedding)
         if m.num_embeddings >= vocab_size
     ]
-    return {i for i in found if isinstance(i, int) and 0 <= i < vocab_size}
+    return {i for i in ids if isinstance(i, int) and 0 <= i < vocab_size}
 
 
 def ordinary_ids(model: nn.Module, vocab_size: int, pad_id: int | None = None) -> Tensor:

@@ -34,10 +34,14 @@ def targets(case: Case) -> Outcome:
         hit = (asked[:, : T - lag] == x[:, lag:])[counts[:, : T - lag]]
         hits[lag] = hit.float().mean().nan_to_num(0.0).item()
     best = max(hits, key=lambda lag: hits[lag])
-    said = f"x[t+{best}] is asked for at {hits[best]:.0%} of the places t, x[t+1] at {hits[1]:.0%}"
+    measured = (
+        f"x[t+{best}] is asked for at {hits[best]:.0%} of the places t, x[t+1] at {hits[1]:.0%}"
+    )
     suspects = {0: "targets not shifted: the model learns to copy its input"}
     suspects |= {2: "targets shifted twice, in the batches and in the loss"}
-    return Outcome(hits[1] > 0.99, said, [suspects.get(best, "x and y cut from different places")])
+    return Outcome(
+        hits[1] > 0.99, measured, [suspects.get(best, "x and y cut from different places")]
+    )
 
 
 def padded_targets(case: Case) -> Outcome:
@@ -52,10 +56,10 @@ def padded_targets(case: Case) -> Outcome:
         x[:, n:], y[:, n:] = max(pad, 0), -100 if minus else pad
         off = gap(mean_loss(case.given.loss, case.sharp, x, y), short)
     share = _wanted(case, x, y)[1][:, n:].float().mean().item()
-    said = f"padding changes the loss by {off:.1%}, and {share:.0%} of its places count"
+    measured = f"padding changes the loss by {off:.1%}, and {share:.0%} of its places count"
     counted = "loss on padding: no ignore_index, or another one"
     suspect = counted if share else "a mean over all places, padding included"
-    return Outcome(off < 1e-3, said, [suspect])
+    return Outcome(off < 1e-3, measured, [suspect])
 
 
 def _bytes(ids: Tensor) -> bytes:
@@ -69,15 +73,15 @@ def batches(case: Case) -> Outcome:
         return Outcome(None, "give batches=…")
     rows = [_bytes(row) for x, _ in case.given.batches for row in x]
     if 2 * len(set(rows)) <= len(rows):
-        said, seeds = f"only {len(set(rows))} of {len(rows)} rows differ", "workers of one seed"
-        return Outcome(False, said, [seeds, "a sampler, or its seed, made anew for each batch"])
+        measured, seeds = f"only {len(set(rows))} of {len(rows)} rows differ", "workers of one seed"
+        return Outcome(False, measured, [seeds, "a sampler, or its seed, made anew for each batch"])
     if case.given.tokens is None:
         return Outcome(True, f"{len(set(rows))} of {len(rows)} rows differ")
     text = _bytes(case.given.tokens[0])
-    found = sum(row in text for row in rows[:8])
-    said = f"{found} of {len(rows[:8])} rows stand in the text"
+    copied = sum(row in text for row in rows[:8])
+    measured = f"{copied} of {len(rows[:8])} rows stand in the text"
     suspects = ["ids that overflow a type", "rows across the text: a reshape in a wrong order"]
-    return Outcome(found == len(rows[:8]), said, suspects)
+    return Outcome(copied == len(rows[:8]), measured, suspects)
 
 
 def splits(case: Case) -> Outcome:
@@ -88,5 +92,5 @@ def splits(case: Case) -> Outcome:
     pieces = [piece for piece in held_out.tensor_split(16) if len(piece)]
     share = sum(_bytes(piece[:64]) in text for piece in pieces) / max(len(pieces), 1)
     overlap = "splits that overlap, or were drawn after copies were made"
-    said = f"{share:.0%} of what is held out is in the training text"
-    return Outcome(share < 0.5, said, [overlap])
+    measured = f"{share:.0%} of what is held out is in the training text"
+    return Outcome(share < 0.5, measured, [overlap])

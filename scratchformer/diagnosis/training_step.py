@@ -66,8 +66,8 @@ class Run:
     def shares(self, *parts: Tensor) -> list[float]:
         """How much of each part is in the last step's gradient, and how much of it is of none."""
         A, b = torch.stack(parts, dim=1), self.gradients[-1]
-        found = torch.linalg.lstsq(A, b[:, None]).solution[:, 0]
-        return [*found.tolist(), ((A @ found - b).norm() / b.norm()).item()]
+        solution = torch.linalg.lstsq(A, b[:, None]).solution[:, 0]
+        return [*solution.tolist(), ((A @ solution - b).norm() / b.norm()).item()]
 
 
 def diagnose_training(
@@ -112,19 +112,19 @@ def movement(begin: Callable, batches: list) -> Outcome:
     start = {n: p.detach().clone() for n, p in run.weights.items()}
     for _ in range(3):
         run.step(batches[2:])
-    own = {id(p) for group in run.optimizer.param_groups for p in group["params"]}
+    stepped = {id(p) for group in run.optimizer.param_groups for p in group["params"]}
     still = [n for n, p in run.weights.items() if torch.equal(p, start[n])]
-    said = f"{len(still)} of {len(start)} tensors do not move {', '.join(still[:4])}"
-    if any(id(run.weights[name]) not in own for name in still):
+    measured = f"{len(still)} of {len(start)} tensors do not move {', '.join(still[:4])}"
+    if any(id(run.weights[name]) not in stepped for name in still):
         other = "the optimiser was made for other weights: an earlier model, or a part"
-        return Outcome(False, said, [other])
+        return Outcome(False, measured, [other])
     if not all(p.isfinite().all() for p in run.weights.values()):
-        said = "weights become nan or infinite"
-        return Outcome(False, said, ["16 bits: keep weights in 32 bits"])
+        measured = "weights become nan or infinite"
+        return Outcome(False, measured, ["16 bits: keep weights in 32 bits"])
     small = "steps smaller than the weights' precision: keep weights in 32 bits"
     none = "gradients cut off, or zeroed between backward() and step()"
     suspects = [small, "a rate of 0"] if run.gradients[-1].any() else [none]
-    return Outcome(not still, said, suspects)
+    return Outcome(not still, measured, suspects)
 
 
 def accumulation(begin: Callable, batches: list) -> Outcome:
@@ -133,19 +133,19 @@ def accumulation(begin: Callable, batches: list) -> Outcome:
     parts = [run.gradient(*batch) for batch in batches[:2]]
     run.step(batches[:2])
     a, b, other = run.shares(*parts)
-    said = f"two micro-batches have shares of {a:.2g} and {b:.2g}; {other:.0%} is of neither"
+    measured = f"two micro-batches have shares of {a:.2g} and {b:.2g}; {other:.0%} is of neither"
     if other > 0.1:
         suspects = ["targets shifted again in the step", "not this loss: give loss=…"]
-        return Outcome(False, said, suspects)
+        return Outcome(False, measured, suspects)
     if min(abs(a), abs(b)) < 0.02 * max(abs(a), abs(b)):
         zeroed = "gradients zeroed between micro-batches: only one of them is left"
-        return Outcome(False, said, [zeroed])
+        return Outcome(False, measured, [zeroed])
     clipped = "clipped before the last micro-batch: each gradient, or the sum so far"
     summed = "micro-batches summed, not averaged: the gradient grows with their number"
     even = abs(a - b) < 0.05 * abs(a)
     if even and a < 0:
-        return Outcome(False, said, ["the loss has the wrong sign"])
-    return Outcome(even and a + b < 1.05, said, [summed if even else clipped])
+        return Outcome(False, measured, ["the loss has the wrong sign"])
+    return Outcome(even and a + b < 1.05, measured, [summed if even else clipped])
 
 
 def unequal_batches(begin: Callable, batches: list) -> Outcome:
@@ -155,9 +155,9 @@ def unequal_batches(begin: Callable, batches: list) -> Outcome:
     parts = [run.gradient(x, y) * y.numel() for x, y in batches]  # sums over targets
     run.step(batches)
     large, small, _ = run.shares(*parts)
-    said = f"in a small micro-batch a target counts {small / large:.2f} times as much"
+    measured = f"in a small micro-batch a target counts {small / large:.2f} times as much"
     mean = "a mean of means (harmless where micro-batches have equally many targets)"
-    return Outcome(abs(small / large - 1) < 0.05, said, [mean])
+    return Outcome(abs(small / large - 1) < 0.05, measured, [mean])
 
 
 def zeroed_gradients(begin: Callable, batches: list) -> Outcome:
@@ -168,8 +168,8 @@ def zeroed_gradients(begin: Callable, batches: list) -> Outcome:
     run.step(batches[1:2])
     before, after = run.gradients
     old = abs(run.shares(new, before)[1]) * (before.norm() / after.norm()).item()
-    said = f"{old:.0%} is of the step before"
-    return Outcome(old < 0.05, said, ["optimizer.zero_grad() missing"])
+    measured = f"{old:.0%} is of the step before"
+    return Outcome(old < 0.05, measured, ["optimizer.zero_grad() missing"])
 
 
 def schedule(begin: Callable, batches: list) -> Outcome:
@@ -178,10 +178,12 @@ def schedule(begin: Callable, batches: list) -> Outcome:
     for _ in range(3):
         for n, run in enumerate(runs, start=1):
             run.step(batches[:n])
-    one, two = (f"{run.rates[0]:.3g} to {run.rates[-1]:.3g}" for run in runs)
+    whole_step, halved = (f"{run.rates[0]:.3g} to {run.rates[-1]:.3g}" for run in runs)
     inside = "schedule stepped once a micro-batch: it ends too early"
-    said = f"in three steps the rate goes from {one}, and from {two} with two micro-batches"
-    return Outcome(runs[0].rates == runs[1].rates, said, [inside])
+    measured = (
+        f"in three steps the rate goes from {whole_step}, and from {halved} with two micro-batches"
+    )
+    return Outcome(runs[0].rates == runs[1].rates, measured, [inside])
 
 
 def training_mode(begin: Callable, batches: list) -> Outcome:
@@ -189,8 +191,8 @@ def training_mode(begin: Callable, batches: list) -> Outcome:
     run = begin()
     for batch in batches[:2]:
         run.step([batch])
-    said = f"{sum(run.modes)} of {len(run.modes)} calls"
-    return Outcome(all(run.modes), said, ["model.eval() without model.train() after it"])
+    measured = f"{sum(run.modes)} of {len(run.modes)} calls"
+    return Outcome(all(run.modes), measured, ["model.eval() without model.train() after it"])
 
 
 def weight_decay(begin: Callable, batches: list) -> Outcome:

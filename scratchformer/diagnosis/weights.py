@@ -22,8 +22,8 @@ def initial_loss(case: Case) -> Outcome:
         nats = float(mean_loss(case.given.loss, case.model, *case.batch()))
     guess = math.log(case.vocab_size)
     large = "weights too large at the start, as an embedding's 1.0 in a tied head"
-    said = f"{nats:.2f} nats a token; guessing costs ln V = {guess:.2f}"
-    return Outcome(nats < guess + 0.7, said, [large, "batches or ids of another tokenizer"])
+    measured = f"{nats:.2f} nats a token; guessing costs ln V = {guess:.2f}"
+    return Outcome(nats < guess + 0.7, measured, [large, "batches or ids of another tokenizer"])
 
 
 def overfitting(case: Case) -> Outcome:
@@ -59,9 +59,9 @@ def gradients(case: Case) -> Outcome:
     """The loss reaches every weight, and every layer is registered."""
     modules = list(case.model.modules())
     lists = [value for m in modules for value in vars(m).values() if type(value) is list]
-    if any(isinstance(x, nn.Module) and x not in modules for each in lists for x in each):
-        said = "the weights of some layers are missing in parameters()"
-        return Outcome(False, said, ["layers in a plain list: nn.ModuleList registers them"])
+    if any(isinstance(x, nn.Module) and x not in modules for items in lists for x in items):
+        measured = "the weights of some layers are missing in parameters()"
+        return Outcome(False, measured, ["layers in a plain list: nn.ModuleList registers them"])
     dead = {name for name, p in case.model.named_parameters() if p.requires_grad}
     total = len(dead)
     for _ in range(6):  # an expert that is not chosen by one router may be by the next
@@ -69,17 +69,17 @@ def gradients(case: Case) -> Outcome:
         loss = mean_loss(None, model, ids[:, :-1], ids[:, 1:])
         if loss.requires_grad:
             loss.backward()
-        own = dict(model.named_parameters())
-        dead = {n for n in dead if (g := own[n].grad) is None or not g.any()}
+        parameters = dict(model.named_parameters())
+        dead = {n for n in dead if (g := parameters[n].grad) is None or not g.any()}
         if not dead:
             return Outcome(True, f"all {total} tensors get one")
-    cut, said = _felt_by_logits(case, dead), f"{total - len(dead)} of {total} tensors get one"
+    cut, measured = _felt_by_logits(case, dead), f"{total - len(dead)} of {total} tensors get one"
     if cut:
-        said += f", not {', '.join(sorted(cut)[:4])}"
-        return Outcome(False, said, ["cut off by detach(), .data or no_grad"])
-    said += f"; the others move no logit: {', '.join(sorted(dead)[:4])}"
+        measured += f", not {', '.join(sorted(cut)[:4])}"
+        return Outcome(False, measured, ["cut off by detach(), .data or no_grad"])
+    measured += f"; the others move no logit: {', '.join(sorted(dead)[:4])}"
     unused = "weights that this class never uses, or that choose by rank alone (harmless)"
-    return Outcome(False, said, [unused, "a layer that forward forgets"], noted=True)
+    return Outcome(False, measured, [unused, "a layer that forward forgets"], noted=True)
 
 
 def _felt_by_logits(case: Case, names: set[str]) -> set[str]:
@@ -107,14 +107,14 @@ def shared_weights(case: Case) -> Outcome:
         names.setdefault(p, []).append(name)
     shared = [n for p, n in names.items() if len(n) > 1 and case.vocab_size not in p.shape]
     if shared:
-        said = f"{shared[0][0]} is {shared[0][1]}"
-        return Outcome(False, said, ["[Block()] * n: one block, n times"])
+        measured = f"{shared[0][0]} is {shared[0][1]}"
+        return Outcome(False, measured, ["[Block()] * n: one block, n times"])
     tables = [p for p in names if p.dim() == 2 and case.vocab_size in p.shape]
     for a, b in combinations(tables, 2):
         if torch.equal(a, b) and a.std() > 0:
-            said = f"{names[a][0]} and {names[b][0]} are equal, but two weights"
+            measured = f"{names[a][0]} and {names[b][0]} are equal, but two weights"
             copied = "tied by a copy, or untied by loading: they part when trained"
-            return Outcome(False, said, [copied])
+            return Outcome(False, measured, [copied])
     return Outcome(True, f"{sum(len(n) > 1 for n in names.values())} shared")
 
 
@@ -124,11 +124,11 @@ def saved(case: Case) -> Outcome:
         return Outcome(None, "give reload=…")
     other = case.given.reload(case.sharp).eval()
     with torch.no_grad():
-        found = logits_of(other(case.ids))
-    off = gap(found, case.logits(case.ids))
-    said = f"saved and loaded, logits differ by {off:.1g}"
-    if off > max(1e-4, 10 * torch.finfo(found.dtype).eps):
+        reloaded = logits_of(other(case.ids))
+    off = gap(reloaded, case.logits(case.ids))
+    measured = f"saved and loaded, logits differ by {off:.1g}"
+    if off > max(1e-4, 10 * torch.finfo(reloaded.dtype).eps):
         square = "a square matrix that should be transposed, or should not"
-        return Outcome(False, said, [square, "a tensor that is no parameter and no buffer"])
+        return Outcome(False, measured, [square, "a tensor that is no parameter and no buffer"])
     n, m = (len(list(model.parameters())) for model in (case.sharp, other))
-    return Outcome(n == m, f"{said}; {n} tensors become {m}", ["a tie that loading has undone"])
+    return Outcome(n == m, f"{measured}; {n} tensors become {m}", ["a tie that loading has undone"])

@@ -53,10 +53,10 @@ def silenced(model: GPT | Llama, heads: Iterable[tuple[int, int]]) -> Iterator[N
             last = own_block.self_attn.o_proj if is_llama else own_block.attn.c_proj
             D = last.in_features // model.config.n_heads
 
-            def silence(module, inputs, own=slice((head - 1) * D, head * D)):
-                found = inputs[0].clone()  # (B, T, H*D)
-                found[..., own] = 0
-                return (found,)
+            def silence(module, inputs, channels=slice((head - 1) * D, head * D)):
+                outputs = inputs[0].clone()  # (B, T, H*D)
+                outputs[..., channels] = 0
+                return (outputs,)
 
             stack.callback(last.register_forward_pre_hook(silence).remove)
         yield

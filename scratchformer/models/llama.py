@@ -294,8 +294,8 @@ class Llama(nn.Module):
                 f"got {S} tokens, expected at most context_length={self.context_length}"
             )
         if mask is not None and (mask.dtype != torch.bool or mask.shape != (len(ids), S)):
-            found = f"{mask.dtype} {tuple(mask.shape)}"
-            raise ValueError(f"mask is {found}, expected torch.bool {(len(ids), S)} (True = real)")
+            got = f"{mask.dtype} {tuple(mask.shape)}"
+            raise ValueError(f"mask is {got}, expected torch.bool {(len(ids), S)} (True = real)")
         x = self.embed_tokens(ids)  # (B, T, C)
         for i, layer in enumerate(self.layers):
             x = layer(x, cache[i] if cache else None, mask)
@@ -335,8 +335,8 @@ class Llama(nn.Module):
                 elif name.endswith("k_proj.weight"):
                     weight = halves_together(weight, model.config.kv_heads)
                 weights[name] = weight
-            own: dict[str, Tensor] = dict(model.named_parameters())
-            refuse_other_shapes(own, weights, path)
+            parameters: dict[str, Tensor] = dict(model.named_parameters())
+            refuse_other_shapes(parameters, weights, path)
         except KeyError as error:
             raise ValueError(f"{path} is of another model: {error} is missing in it") from error
         except (ValueError, TypeError, IndexError, ZeroDivisionError) as error:

@@ -46,8 +46,8 @@ def to_hugging_face(
         theirs["sliding_window"] = config.window
     if kind == "qwen3" and config.window:
         theirs |= {"use_sliding_window": True, "max_window_layers": 0}  # in all layers
-    own = ("lm_head.weight",)
-    return theirs, {n if n in own else f"model.{n}": p for n, p in parameters}
+    unprefixed = ("lm_head.weight",)
+    return theirs, {n if n in unprefixed else f"model.{n}": p for n, p in parameters}
 
 
 # Our names of a part's weights -> GGUF's
@@ -145,8 +145,8 @@ def _window(kind: str, config: dict) -> tuple[int | None, str]:
     window = config.get("sliding_window") if kind != "llama" else None
     if kind != "qwen3":  # it is in all layers or in none, and layer_types may only agree
         all_layers = "full_attention" if window is None else "sliding_attention"
-        found = {*(config.get("layer_types") or [all_layers])}
-        return window, "none or all" if found == {all_layers} else "some"
+        layer_types = {*(config.get("layer_types") or [all_layers])}
+        return window, "none or all" if layer_types == {all_layers} else "some"
     if not config.get("use_sliding_window", False):
         window = None
     n, first = config["num_hidden_layers"], config["max_window_layers"]

@@ -142,9 +142,9 @@ def load_model(
             if not config.get("is_causal", True):
                 raise ValueError("is_causal=False, expected True: no token reads its future")
             config, weights = (translate or from_hugging_face)(config, weights)
-        own = config_class(**config)
-        _refuse_other_sizes(own, weights, source)
-        model = model_class(own)
+        model_config = config_class(**config)
+        _refuse_other_sizes(model_config, weights, source)
+        model = model_class(model_config)
     except (TypeError, KeyError, AttributeError) as error:
         name = model_class.__name__
         raise ValueError(f"{source} holds no {name}: {error!r} in its config") from error
@@ -171,9 +171,9 @@ def _refuse_other_sizes(config: Any, weights: dict[str, Tensor], source: str | P
         expected["wpe.weight"] = (config.context_length, config.d_model)
     for name, shape in expected.items():
         if name not in weights or tuple(weights[name].shape) != shape:
-            found = tuple(weights[name].shape) if name in weights else "missing"
+            got = tuple(weights[name].shape) if name in weights else "missing"
             raise ValueError(
-                f"{source} is of another model: {name} is {found} in it, expected {shape}"
+                f"{source} is of another model: {name} is {got} in it, expected {shape}"
             )
     blocks = len({name.split(".")[1] for name in weights if name.startswith(("h.", "layers."))})
     if blocks != config.n_layers:
@@ -233,15 +233,15 @@ def find_gpt2(name: str = "gpt2", download: bool = False) -> Path | None:
     download that fails ends in a warning. Raises FileNotFoundError if SCRATCHFORMER_GPT2 is set
     and holds no model.
     """
-    if own := os.environ.get("SCRATCHFORMER_GPT2"):
-        folder = Path(own).expanduser()
+    if named := os.environ.get("SCRATCHFORMER_GPT2"):
+        folder = Path(named).expanduser()
         if missing := [file for file in FILES if not (folder / file).is_file()]:
-            raise FileNotFoundError(f"SCRATCHFORMER_GPT2 is {own}, where {missing[0]} is missing")
-        found, expected = _blocks_and_width(folder), PUBLISHED.get(name)
-        if expected is None or found == expected:
+            raise FileNotFoundError(f"SCRATCHFORMER_GPT2 is {named}, where {missing[0]} is missing")
+        actual, expected = _blocks_and_width(folder), PUBLISHED.get(name)
+        if expected is None or actual == expected:
             return folder
-        sizes = f"(blocks, width) {found}, and {name} has {expected}"
-        warnings.warn(f"SCRATCHFORMER_GPT2 is {own}, a model of {sizes}: not used", stacklevel=2)
+        sizes = f"(blocks, width) {actual}, and {name} has {expected}"
+        warnings.warn(f"SCRATCHFORMER_GPT2 is {named}, a model of {sizes}: not used", stacklevel=2)
     if cached := _cached(name):
         return cached[0].parent
     try:
@@ -317,9 +317,9 @@ def save_as_gpt2(folder: str | Path, model: Any) -> None:
     write_model(folder, theirs, weights, format="pt")
 
 
-def refuse_other_shapes(own: dict[str, Tensor], given: dict[str, Tensor], source) -> None:
+def refuse_other_shapes(parameters: dict[str, Tensor], given: dict[str, Tensor], source) -> None:
     """Raise ValueError if names or shapes of what `source` gave are not a model's `own`."""
-    shapes, expected = ({k: tuple(t.shape) for k, t in d.items()} for d in (given, own))
+    shapes, expected = ({k: tuple(t.shape) for k, t in d.items()} for d in (given, parameters))
     if shapes != expected:
         name = min(k for k in shapes | expected if shapes.get(k) != expected.get(k))
         raise ValueError(
@@ -335,16 +335,20 @@ def refuse_no_numbers(name: str, tensor: Tensor, source: str | Path) -> None:
         raise ValueError(f"{source}: {name} ({tensor.dtype}) is not of finite floats only")
 
 
-def load_tensors(own: dict[str, Tensor], given: dict[str, Tensor], source: str | Path) -> None:
+def load_tensors(
+    parameters: dict[str, Tensor], given: dict[str, Tensor], source: str | Path
+) -> None:
     """Copy what was `given` by `source` into a model's `own` tensors of the same names.
 
     Raises ValueError, and changes nothing, if names or shapes differ, or if for a parameter there
     are no finite floats.
     """
-    refuse_other_shapes(own, given, source)
-    for name in (n for n, tensor in own.items() if isinstance(tensor, nn.Parameter)):
+    refuse_other_shapes(parameters, given, source)
+    for name in (n for n, tensor in parameters.items() if isinstance(tensor, nn.Parameter)):
         refuse_no_numbers(name, given[name], source)
-        refuse_no_numbers(name, given[name].to(own[name].dtype), source)  # those too large for it
+        refuse_no_numbers(
+            name, given[name].to(parameters[name].dtype), source
+        )  # those too large for it
     with torch.no_grad():
-        for name, tensor in own.items():
+        for name, tensor in parameters.items():
             tensor.copy_(given[name])

@@ -78,12 +78,12 @@ def read_shards(index: Path) -> dict[str, Tensor]:
     except (KeyError, AttributeError) as error:
         raise ValueError(f"{index.name} is no index of weights: {error!r}") from error
     for file, names in shards.items():
-        found, _ = read_tensors(index.with_name(file))
-        if others := set(names) ^ set(found):
+        shard, _ = read_tensors(index.with_name(file))
+        if others := set(names) ^ set(shard):
             name = min(others)
-            where = "is" if name in found else "is not"
+            where = "is" if name in shard else "is not"
             raise ValueError(f"{name} {where} in {file}, and {index.name} says otherwise")
-        weights |= found
+        weights |= shard
     return weights
 
 

@@ -39,11 +39,11 @@ def load_json(
     """
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
-        found = content["tokenizer"]
+        saved_kind = content["tokenizer"]
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{path} is not a saved tokenizer ({error})") from error
-    if found != kind:
-        raise ValueError(f"{path} holds a {found}, expected a {kind}")
+    if saved_kind != kind:
+        raise ValueError(f"{path} holds a {saved_kind}, expected a {kind}")
     if missing := [key for key in keys if key not in content]:
         raise ValueError(f"{path} is not a whole {kind}: {missing[0]!r} is missing")
     values = [content[key] for key in keys] + [content.get(k, v) for k, v in optional.items()]

@@ -82,8 +82,8 @@ def save_checkpoint(path: str | Path, state: TrainingState, settings: dict) -> N
     if hasattr(state.batches, "state_dict"):
         tensors |= {f"batches.{name}": t for name, t in state.batches.state_dict().items()}
     for kind, random in _random_states(state.model).items():
-        for rank, each in enumerate(distributed.all_gather(random)):
-            tensors[f"random.{kind}.{rank}"] = each
+        for rank, random_state in enumerate(distributed.all_gather(random)):
+            tensors[f"random.{kind}.{rank}"] = random_state
     if distributed.rank() == 0:
         totals = [pair.tolist() for pair in state.totals]
         header = {"step": state.step, "seconds": state.seconds, "totals": totals}
@@ -114,10 +114,10 @@ def load_checkpoint(path: str | Path, state: TrainingState, settings: dict) -> N
     _refuse_other_settings(path, header["settings"], settings)
     tensors, _ = read_tensors(path)
     model, optimizer = state.model, state.optimizer
-    own, saved = _tensors(model), _model_tensors(tensors, model)
-    refuse_other_shapes(own, saved, path)
+    current, saved = _tensors(model), _model_tensors(tensors, model)
+    refuse_other_shapes(current, saved, path)
     memories = _optimizer_memories(path, tensors, optimizer)
-    load_tensors(own, saved, path)
+    load_tensors(current, saved, path)
     groups = optimizer.state_dict()["param_groups"]
     optimizer.load_state_dict({"state": memories, "param_groups": groups})
     batches = {k.split(".")[1]: t for k, t in tensors.items() if k.startswith("batches.")}
@@ -139,7 +139,7 @@ def load_weights(path: str | Path, model: nn.Module) -> None:
 
 
 def _refuse_other_settings(path: str | Path, before: dict, settings: dict) -> None:
-    before, settings = (json.loads(to_json(each)) for each in (before, settings))
+    before, settings = (json.loads(to_json(table)) for table in (before, settings))
     for name, value in settings.items():
         if name not in before:
             raise ValueError(f"{path} says nothing of {name}: another version began the run")

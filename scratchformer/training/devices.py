@@ -32,14 +32,14 @@ def difference_from_cpu(
     batch = part[:-1].view(rows, T), part[1:].view(rows, T)
     loss, gradients = _loss_and_gradients(model, batch, torch.device("cpu"))
     try:
-        found, others = _loss_and_gradients(model, batch, device)
+        device_loss, device_gradients = _loss_and_gradients(model, batch, device)
     except RuntimeError as error:  # an operation that it does not know, for example
         return str(error).strip().split("\n")[0]
-    if not abs(found - loss) <= 1e-3 * abs(loss):
-        return f"the loss of a small batch is {found:.4f} there, and {loss:.4f} on the CPU"
+    if not abs(device_loss - loss) <= 1e-3 * abs(loss):
+        return f"the loss of a small batch is {device_loss:.4f} there, and {loss:.4f} on the CPU"
     length = math.sqrt(sum(g.square().sum().item() for g in gradients.values()))
     for name, g in gradients.items():
-        if not (others[name] - g).norm() <= 1e-2 * g.norm() + 1e-4 * length:
+        if not (device_gradients[name] - g).norm() <= 1e-2 * g.norm() + 1e-4 * length:
             return f"the gradient of {name} is another there than on the CPU"
     return None
 

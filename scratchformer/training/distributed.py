@@ -143,14 +143,16 @@ def share_stacks(
     n = world_size()
     if n == 1 or not stacks:
         return [function(stack) for stack in stacks]
-    own = []
+    local_shares = []
     for stack in stacks:
         size = -(-len(stack) // n)  # all send as many: what is missing is filled up
         share = stack[rank() * size : (rank() + 1) * size]
         filling = stack.new_zeros(size - len(share), *stack.shape[1:])
-        own.append(torch.cat((function(share), filling)))
-    sizes = [share.numel() for share in own]
-    gathered = [flat.split(sizes) for flat in all_gather(torch.cat([s.flatten() for s in own]))]
+        local_shares.append(torch.cat((function(share), filling)))
+    sizes = [share.numel() for share in local_shares]
+    gathered = [
+        flat.split(sizes) for flat in all_gather(torch.cat([s.flatten() for s in local_shares]))
+    ]
     return [
         torch.cat([shares[i] for shares in gathered])[: stack.numel()].view_as(stack)
         for i, stack in enumerate(stacks)
@@ -189,10 +191,10 @@ def find_device(device: str = "auto") -> torch.device:
         if device.startswith("cuda:"):
             raise ValueError(f"device={device!r}, expected 'cuda': each process has its own GPU")
         if device == "cuda":
-            own, there = int(os.environ.get("LOCAL_RANK", "0")), torch.cuda.device_count()
-            if own >= there:
-                raise ValueError(f"process {own} of this machine has no GPU: it has {there}")
-            device = f"cuda:{own}"
+            local, there = int(os.environ.get("LOCAL_RANK", "0")), torch.cuda.device_count()
+            if local >= there:
+                raise ValueError(f"process {local} of this machine has no GPU: it has {there}")
+            device = f"cuda:{local}"
     try:
         place = torch.empty(0, device=device).device
     except (RuntimeError, AssertionError) as error:

@@ -200,9 +200,9 @@ def train_on(
 def _settings(config: TrainingConfig, model: nn.Module) -> dict:
     """What a resumed run must share: the training settings and the model's sizes."""
     settings = {k: v for k, v in asdict(config).items() if k not in MAY_CHANGE}
-    own = getattr(model, "config", None)
-    if is_dataclass(own) and not isinstance(own, type):
-        settings["model"] = asdict(own)
+    model_config = getattr(model, "config", None)
+    if is_dataclass(model_config) and not isinstance(model_config, type):
+        settings["model"] = asdict(model_config)
     return settings
 
 

@@ -1,8 +1,10 @@
 // Merges: a text that the reader types grows from bytes to tokens, one merge at a time.
 //
-// It needs page_model/tokenizer.js, which makes the merges; here they are put in order and drawn.
+// The tokenizer makes the merges; here they are put in order and drawn.
 // Step n has done the first n merges of learning, so it is the state of a tokenizer with
 // 256 + n tokens. A piece is a tree: {id, bytes, step, from}, `from` the pieces it was made of.
+//
+// Needs: page_model/tokenizer.js
 
 course.define("ch01_bpe", () => {
   const BYTES = 256;

@@ -1,5 +1,7 @@
 // A word looks at the words of a sentence. A reader drags its scores: the mask hides some of them,
 // the softmax makes weights of the others, and the weights mix the words' vectors.
+//
+// Needs: page_model/model.js
 
 course.define("ch05_averaging", () => {
   const { el, format, slider, button, note, title, table, bar, wordMap, listed } = course.live;

@@ -39,7 +39,7 @@ def design(*examples: tuple[str, Sequence[int], Sequence[Sequence[int]]]) -> HTM
     d = Drawing(470, 318)
     features = "article adjective noun verb royal aged asleep".split()
     d.texts(84, 72, features, down=28, anchor="end")
-    said = []
+    parts = []
     styles = ((92, "query", "W_q"), (296, "key", "W_k"))
     for (word, x, matrix), (left, name, title) in zip(examples, styles, strict=True):
         d.text(left + 19, 18, "x of", "stream")
@@ -59,10 +59,12 @@ def design(*examples: tuple[str, Sequence[int], Sequence[Sequence[int]]]) -> HTM
         d.arrow(left + 106, 256, left + 106, 276, name)
         d.box(left + 46, 278, 120, 32, f"{name} {result}", name)
         rows = " and ".join(f for f, taken in zip(features, x, strict=True) if taken)
-        said.append(f"The vector x of {word} takes {rows} of {title} and makes the {name} {result}")
+        parts.append(
+            f"The vector x of {word} takes {rows} of {title} and makes the {name} {result}"
+        )
     return d.show(
         "Two matrices of seven rows, article to asleep, and two columns, noun and verb, beside the "
-        f"vector of a word. Each 1 of the vector takes a row. {'. '.join(said)}."
+        f"vector of a word. Each 1 of the vector takes a row. {'. '.join(parts)}."
     )
 
 
@@ -85,10 +87,10 @@ def updated(
             d.box(164 + 104 * i, top, 96, 42, f"{number:{digits}}", colour, fill=shade, size=16)
     d.plus(40, 107)
     d.line([(24, 142), (460, 142)])
-    said = [", ".join(f"{n} {v:.2f}" for n, v in zip(names, r, strict=True)) for *_, r, _ in rows]
+    parts = [", ".join(f"{n} {v:.2f}" for n, v in zip(names, r, strict=True)) for *_, r, _ in rows]
     return d.show(
-        f"Three rows of numbers. {word} alone: {said[0]}. It reads: {said[1]}. Both added up: "
-        f"{said[2]}. So the vector of {word} says now what its noun is like."
+        f"Three rows of numbers. {word} alone: {parts[0]}. It reads: {parts[1]}. Both added up: "
+        f"{parts[2]}. So the vector of {word} says now what its noun is like."
     )
 
 
@@ -100,12 +102,12 @@ def maps(*panels: tuple[str, Sequence[str], Sequence[str], Sequence[Sequence[flo
     wide = min(56, 390 // max(len(answers) for _, _, answers, _ in panels))
     heights = [38 + bool(title) * 24 + 36 * len(asks) for title, asks, _, _ in panels]
     d = Drawing(470, sum(heights) + 16 * len(panels) - 8)
-    top, said = 0, []
+    top, parts = 0, []
     for (title, asks, answers, weights), height in zip(panels, heights, strict=True):
         left = 270 - wide * len(answers) / 2
         if title:
             d.text(left, top + 12, title, anchor="start", bold=True)
-            said.append(f"{title}:")
+            parts.append(f"{title}:")
         start = top + height - 36 * len(asks)
         for s, word in enumerate(answers):
             d.text(left + wide * (s + 0.5), start - 14, word)
@@ -115,11 +117,11 @@ def maps(*panels: tuple[str, Sequence[str], Sequence[str], Sequence[Sequence[flo
                 place = left + wide * s, start + 36 * t
                 d.box(*place, wide, 36, f"{weight:.2f}", "query", fill=SHADE * float(weight))
             most = [a for a, w in zip(answers, row, strict=True) if max(row) - w < 0.005]
-            said.append(f"{word} gives {float(max(row)):.2f} to {' and to '.join(most)}.")
+            parts.append(f"{word} gives {float(max(row)):.2f} to {' and to '.join(most)}.")
         top += height + 16
     return d.show(
         "A table of attention weights: a row for each word that asks, a column for each word that "
-        f"answers, and the larger the weight, the darker its cell. {' '.join(said)}"
+        f"answers, and the larger the weight, the darker its cell. {' '.join(parts)}"
     )
 
 
@@ -168,7 +170,7 @@ def reading(tokens: Sequence[str], asks: Sequence[int], weights: Sequence[Sequen
     """Rows of a map as lines of text: the darker a word, the more of its attention is there."""
     wide, high, gap = 470, 30, 26
     boxes: list[tuple] = []
-    said: list[str] = []
+    sentences: list[str] = []
     x = y = lowest = 0.0
     for t in asks:
         for s, token in enumerate(tokens[: t + 1]):
@@ -180,7 +182,9 @@ def reading(tokens: Sequence[str], asks: Sequence[int], weights: Sequence[Sequen
             boxes.append((x + space, y, width, word, float(weights[t][s]), s == t))
             x += space + width
         share, most = max((float(weights[t][s]), s) for s in range(t + 1))
-        said.append(f"In row {len(said) + 1} it is {tokens[most].strip()}, with {share:.2f}.")
+        sentences.append(
+            f"In row {len(sentences) + 1} it is {tokens[most].strip()}, with {share:.2f}."
+        )
         lowest, x, y = y + high, 0.0, y + high + gap
     d = Drawing(wide + 4, int(lowest) + 4)
     for x, y, width, word, weight, is_last in boxes:
@@ -194,5 +198,6 @@ def reading(tokens: Sequence[str], asks: Sequence[int], weights: Sequence[Sequen
         d.text(x + 2 + width / 2, y + 2 + high / 2, word, bold=weight > 0.5, size=15)
     return d.show(
         "The same sentence three times, up to its first, its second and its third word is. The "
-        f"stronger the colour of a word, the more attention the last is gives it. {' '.join(said)}"
+        f"stronger the colour of a word, the more attention the last is gives it. "
+        f"{' '.join(sentences)}"
     )

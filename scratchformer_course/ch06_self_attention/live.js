@@ -1,6 +1,8 @@
 // Self-attention on a few words: a word is pressed, and bars say what it reads. The numbers of W_q
 // and W_k can be edited, and queries, keys, scores, weights and mixtures follow. The weights that an
 // edit has changed are underlined.
+//
+// Needs: page_model/model.js
 
 course.define("ch06_self_attention", () => {
   const { el, button, note, title, table, bar, check, press, wordMap, wordBars } = course.live;

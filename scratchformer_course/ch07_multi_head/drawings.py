@@ -139,8 +139,8 @@ def kinds(kind):
         x, y = 30 + 230 * (n // 3), 186 + 34 * (n % 3)
         d.box(x, y, 26, 26, letter, colour, fill=fill)
         d.text(x + 36, y + 13, f"{words}: {counts[n]}", anchor="start")
-    told = ", ".join(f"{words} {n}" for (*_, words), n in zip(KINDS, counts, strict=True))
+    counted = ", ".join(f"{words} {n}" for (*_, words), n in zip(KINDS, counts, strict=True))
     return d.show(
         f"A grid of {n_blocks} columns, the blocks, and {len(rows)} rows, the heads. Each square "
-        f"is coloured by what its head looks at: {told}."
+        f"is coloured by what its head looks at: {counted}."
     )

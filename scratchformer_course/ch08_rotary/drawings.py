@@ -15,22 +15,22 @@ def turned_pair(a: float, b: float, angle: float):
     d, unit = Drawing(470, 212), 58
     for x, turn, title in ((40, 0.0, "before"), (290, angle, "after the turn")):
         y = 178
-        one = _tip(0, 0, unit, turn)
+        first = _tip(0, 0, unit, turn)
         two = _tip(0, 0, unit, turn + math.pi / 2)
-        corner = (x + a * one[0], y + a * one[1])
+        corner = (x + a * first[0], y + a * first[1])
         tip = (corner[0] + b * two[0], corner[1] + b * two[1])
         d.line([(x, y), corner, tip], "muted", dashed=True)
         d.arrow(x, y, *tip, "query", width=2.8)
-        d.arrow(x, y, x + one[0], y + one[1], "ink", width=2.2)
+        d.arrow(x, y, x + first[0], y + first[1], "ink", width=2.2)
         d.arrow(x, y, x + two[0], y + two[1], "ink", width=2.2)
         d.text(x + 60, 16, title, size=15, bold=True)
         for name, s, r in (("a", a - 0.3, -0.22), ("b", a + 0.2, b / 2)):
-            d.text(x + s * one[0] + r * two[0], y + s * one[1] + r * two[1], name, size=15)
+            d.text(x + s * first[0] + r * two[0], y + s * first[1] + r * two[1], name, size=15)
         if turn:
             arc = [_tip(x, y, 34, turn * i / 24) for i in range(25)]
             d.line(arc, "position", width=2.5)
             d.text(*_tip(x, y, 48, turn / 2), "θ", "position", size=16)
-            d.text(x + one[0] + 12, y + one[1] + 16, "(cos θ, sin θ)", anchor="start")
+            d.text(x + first[0] + 12, y + first[1] + 16, "(cos θ, sin θ)", anchor="start")
             d.text(x + two[0] + 2, y + two[1] - 14, "(−sin θ, cos θ)")
         else:
             d.text(x + unit, y + 18, "(1, 0)")

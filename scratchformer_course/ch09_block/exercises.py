@@ -4,14 +4,11 @@ import itertools
 
 import torch
 from torch import nn
-from torch.nn import functional as F
 
-from scratchformer import blocks
 from scratchformer.attention import MultiHeadAttention, causal_mask
+from scratchformer_course.kit.checks import exercise, expect, number
 from scratchformer_course.kit.checks.cases import drawn, normal
-from scratchformer_course.kit.checks.engine import exercise, mistake, refused
-from scratchformer_course.kit.checks.question import number
-from scratchformer_course.kit.checks.verdict import expect
+from scratchformer_course.kit.checks.mistakes import edits
 
 
 def _random(seed, *shape):
@@ -21,31 +18,19 @@ def _random(seed, *shape):
 class RightFeedForward(nn.Module):
     def __init__(self, d_model, d_ff):
         super().__init__()
-        self.c_fc, self.c_proj = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+        self.c_fc = nn.Linear(d_model, d_ff)
         self.activation = nn.GELU(approximate="tanh")
+        self.c_proj = nn.Linear(d_ff, d_model)
 
     def forward(self, x):
         return self.c_proj(self.activation(self.c_fc(x)))
 
 
-class ByMatrices(RightFeedForward):
-    def forward(self, x):
-        hidden = F.gelu(x @ self.c_fc.weight.T + self.c_fc.bias, approximate="tanh")
-        return hidden @ self.c_proj.weight.T + self.c_proj.bias
-
-
-def _with(right, forward):
-    """The right class with another `forward`."""
-    return type(right.__name__, (right,), {"forward": forward})
-
-
 def _comes_out(network):
     """The last number that a network of two hidden numbers, with whole weights, makes of −10."""
     mlp = network(1, 2)
-    mlp.c_fc.weight.data.copy_(torch.tensor([[1], [-1]]))
-    mlp.c_fc.bias.data.zero_()
-    mlp.c_proj.weight.data.copy_(torch.tensor([[4, 3]]))
-    mlp.c_proj.bias.data.fill_(1)
+    for p, value in zip(mlp.parameters(), ([[1], [-1]], [0, 0], [[4, 3]], [1]), strict=True):
+        p.data = torch.tensor(value).float()
     return mlp(torch.tensor([-10.0]))[-1].item()
 
 
@@ -53,14 +38,9 @@ FeedForward = exercise(
     "9.1",
     "FeedForward(d_model, d_ff): x (..., C) -> (..., C), up to d_ff, activation, down again. Its "
     "two linear layers are called `c_fc` and `c_proj`.",
-    cases=(
-        ({"d_model": 4, "d_ff": 6}, 3 * _random(0, 2, 3, 4)),
-        ({"d_model": 3, "d_ff": 12}, 3 * _random(1, 5, 3)),
-        ({"d_model": 8, "d_ff": 5}, 3 * _random(2, 2, 1, 3, 8)),
-        ({"d_model": 6, "d_ff": 40}, 3 * _random(3, 8, 4, 6)),
-    ),
+    cases=[({"d_model": C, "d_ff": 6}, 3 * _random(0, 2, 3, C)) for C in (4, 3)],
     praise="`FeedForward` is right: up, bend, down, for each position by itself.",
-    right=[RightFeedForward, ByMatrices],
+    right=[RightFeedForward],
     hints=[
         "How wide is a vector after the first layer, and what happens to it before the second?",
         "`self.c_fc` is `nn.Linear(d_model, d_ff)`, and `self.c_proj` leads back. In `forward` "
@@ -73,46 +53,21 @@ FeedForward = exercise(
         _comes_out,
         digits=0,
     ),
-    mistakes=[
-        mistake(
-            "leaves the activation out",
-            "The activation is missing: without it the two matrices are no more than one",
-            _with(RightFeedForward, lambda self, x: self.c_proj(self.c_fc(x))),
-        ),
-        mistake(
-            "activates at the end",
-            "The activation comes last: it belongs between the two layers",
-            _with(RightFeedForward, lambda self, x: self.activation(self.c_proj(self.c_fc(x)))),
-        ),
-        mistake(
-            "activates the input",
-            "The activation comes first: it belongs between the two layers",
-            _with(RightFeedForward, lambda self, x: self.c_proj(self.c_fc(self.activation(x)))),
-        ),
-        mistake(
-            "adds x",
-            "x is added: the residual is the business of the block, not of this network",
-            _with(RightFeedForward, lambda self, x: x + RightFeedForward.forward(self, x)),
-        ),
-        mistake(
-            "returns the wide vectors",
-            "The way down is missing: the result must be as wide as x",
-            _with(RightFeedForward, lambda self, x: self.activation(self.c_fc(x))),
-        ),
-    ],
+    mistakes={
+        "self.activation(self.c_fc(x)) -> self.c_fc(x)": "The activation is missing: without "
+        "it the two matrices are no more than one",
+        "self.c_proj(self.activation( -> self.activation(self.c_proj(": "The activation comes "
+        "last: it belongs between the two layers",
+        "return self -> return x + self": "x is added: the residual is the business of the "
+        "block, not of this network",
+    },
 )
 
 
-def _normed(x, eps, dims=(-1,), correction=0):
-    mean = x.mean(dim=dims, keepdim=True)
-    return (x - mean) / (x.var(dim=dims, correction=correction, keepdim=True) + eps).sqrt()
-
-
-_shapes = (((2, 3, 4), 1e-5), ((3, 5, 6), 0.5), ((7, 4), 0.1), ((5,), 1e-3))
-
-
-def _layer_norm(**how):
-    return lambda x, weight, bias, eps: _normed(x, eps, **how) * weight + bias
+def right_layer_norm(x, weight, bias, eps):
+    centred = x - x.mean(dim=-1, keepdim=True)
+    variance = centred.square().mean(dim=-1, keepdim=True)
+    return centred / (variance + eps).sqrt() * weight + bias
 
 
 def _to_norm(draw):
@@ -125,20 +80,11 @@ layer_norm = exercise(
     "9.2",
     "layer_norm(x: (..., C), weight: (C,), bias: (C,), eps) -> like x, equal to nn.LayerNorm's",
     cases=(
-        *(
-            (2 * _random(seed, *shape) + 1, *_random(seed + 10, 2, shape[-1]), eps)
-            for seed, (shape, eps) in enumerate(_shapes)
-        ),
-        (100 * _random(20, 3, 10).T - 50, *_random(21, 2, 3), 1e-5),
-        (torch.tensor([[7.0, 7.0, 7.0, 7.0], [0.0, 0.0, 0.0, 0.01]]), *_random(22, 2, 4), 1e-5),
-        (_random(23, 2, 3, 2, 6), *_random(24, 2, 6), 1e-5),
         (torch.tensor([[1000.0, 1000.5, 1001.0]]), *_random(25, 2, 3), 1e-5),
+        (torch.tensor([[7.0, 7.0, 7.0, 7.0], [0.0, 0.0, 0.0, 0.01]]), *_random(22, 2, 4), 1e-5),
     ),
     more=drawn(10, _to_norm),
-    right=[
-        _layer_norm(),
-        lambda x, weight, bias, eps: F.layer_norm(x, weight.shape, weight, bias, eps),
-    ],
+    right=[right_layer_norm],
     hints=[
         "Over which axis do you take mean and variance, and what keeps that axis, with size 1?",
         "`centred = x - x.mean(dim=-1, keepdim=True)`. Divide it by the root of the mean of its "
@@ -150,98 +96,36 @@ layer_norm = exercise(
         lambda f: f(torch.tensor([[1.0, 7.0]]), torch.full((2,), 10.0), torch.ones(2), 16.0)[0, 1],
         digits=1,
     ),
-    mistakes=[
-        mistake(
-            "normalises over the time axis",
-            "This normalises over the time axis: each position must use its own channels alone",
-            _layer_norm(dims=(-2,)),
-        ),
-        mistake(
-            "takes one mean for everything",
-            "All positions share one mean and variance: each needs its own",
-            _layer_norm(dims=None),
-        ),
-        mistake(
-            "divides by C − 1",
-            "The variance divides by C, not by C − 1: `correction=0`",
-            _layer_norm(correction=1),
-        ),
-        mistake(
-            "adds eps outside the root",
-            "`eps` is added to the variance, not the root",
-            lambda x, weight, bias, eps: (
-                (x - x.mean(-1, keepdim=True))
-                / (x.std(-1, correction=0, keepdim=True) + eps)
-                * weight
-                + bias
-            ),
-        ),
-        mistake(
-            "forgets keepdim",
-            "A sum over the channels drops their axis: `keepdim=True` keeps it",
-            lambda x, weight, bias, eps: (
-                (x - x.mean(-1)) / (x.var(-1, correction=0) + eps).sqrt() * weight + bias
-            ),
-        ),
-    ],
+    mistakes={
+        "dim=-1 -> dim=-2": "This normalises over the time axis: each position must use its "
+        "own channels alone",
+        "centred.square().mean(dim=-1, -> x.var(dim=-1,": "The variance divides by C, not by "
+        "C − 1: `correction=0`",
+        "(variance + eps).sqrt() -> (variance.sqrt() + eps)": "`eps` is added to the variance, "
+        "not the root",
+        "keepdim=True -> ": "A sum over the channels drops their axis: `keepdim=True` keeps it",
+    },
 )
 
 
 class RightTransformerBlock(nn.Module):
     def __init__(self, d_model, n_heads):
         super().__init__()
-        self.ln_1, self.ln_2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        self.ln_1 = nn.LayerNorm(d_model)
         self.attn = MultiHeadAttention(d_model, n_heads)
-        self.mlp = blocks.FeedForward(d_model, 4 * d_model)
-        for p in (*self.ln_1.parameters(), *self.ln_2.parameters()):
-            nn.init.normal_(p)  # fresh norms are all alike: a swap would not show
+        self.ln_2 = nn.LayerNorm(d_model)
+        self.mlp = RightFeedForward(d_model, 4 * d_model)
 
     def forward(self, x, mask=None):
         x = x + self.attn(self.ln_1(x), mask=mask)
         return x + self.mlp(self.ln_2(x))
 
 
-class ThePackagesBlock(blocks.TransformerBlock):
-    def __init__(self, d_model, n_heads):
-        super().__init__(d_model, n_heads)
-
-
-class IsPostNorm(RightTransformerBlock):
-    def forward(self, x, mask=None):
-        x = self.ln_1(x + self.attn(x, mask=mask))
-        return self.ln_2(x + self.mlp(x))
-
-
-class UsesOneNormTwice(RightTransformerBlock):
-    def forward(self, x, mask=None):
-        x = x + self.attn(self.ln_1(x), mask=mask)
-        return x + self.mlp(self.ln_1(x))
-
-
-class DropsWhatAttentionFound(RightTransformerBlock):
-    def forward(self, x, mask=None):
-        after = x + self.attn(self.ln_1(x), mask=mask)
-        return x + self.mlp(self.ln_2(after))
-
-
-class _Times(nn.Module):
-    """A sublayer that multiplies by a number."""
-
-    def __init__(self, factor):
-        super().__init__()
-        self.factor = factor
-
-    def forward(self, x, mask=None):
-        return self.factor * x
-
-
 def _out_of_a_block(block):
     """The second number of (1, 3) behind a block whose sublayers multiply by 10 and by 5."""
     block = block(2, 1)
-    block.attn, block.mlp = _Times(10), _Times(5)
-    for norm, weight in ((block.ln_1, 1), (block.ln_2, 4)):
-        norm.weight.data.fill_(weight)
-        norm.bias.data.zero_()
+    block.attn.forward, block.mlp.forward = lambda x, mask=None: 10 * x, lambda x: 5 * x
+    nn.init.constant_(block.ln_2.weight, 4)
     return block(torch.tensor([[[1.0, 3.0]]]))[0, 0, 1].item()
 
 
@@ -252,15 +136,9 @@ TransformerBlock = exercise(
     cases=(
         ({"d_model": 8, "n_heads": 2}, _random(5, 2, 4, 8), causal_mask(4)),
         ({"d_model": 6, "n_heads": 3}, _random(6, 1, 3, 6)),
-        (
-            {"d_model": 8, "n_heads": 4},
-            3 * _random(7, 3, 6, 8),
-            _random(8, 6, 6).fill_diagonal_(1) > 0,
-        ),
-        ({"d_model": 16, "n_heads": 2}, 0.1 * _random(9, 2, 7, 16), causal_mask(7).flip(0, 1)),
     ),
     praise="`TransformerBlock` is right: two sublayers, and each adds to the stream.",
-    right=[RightTransformerBlock, ThePackagesBlock],
+    right=[RightTransformerBlock],
     hints=[
         "What does a sublayer read, and to what is its result added?",
         "`x = x + self.attn(self.ln_1(x), mask=mask)` is the first half. The second half is built"
@@ -273,78 +151,43 @@ TransformerBlock = exercise(
         _out_of_a_block,
         digits=0,
     ),
-    mistakes=[
-        mistake(
-            "is post norm", "This is post-norm, norm(x + f(x)): write x + f(norm(x))", IsPostNorm
-        ),
-        mistake(
-            "has no residual",
-            "Nothing is added to x: each sublayer must add to what it read",
-            _with(
-                RightTransformerBlock,
-                lambda self, x, mask=None: self.mlp(self.ln_2(self.attn(self.ln_1(x), mask=mask))),
-            ),
-        ),
-        mistake(
-            "uses one norm twice",
-            "`ln_1` is used twice: the second sublayer has a norm of its own",
-            UsesOneNormTwice,
-        ),
-        mistake(
-            "forgets the mask",
-            "The mask is not used: give it to the attention",
-            _with(
-                RightTransformerBlock,
-                lambda self, x, mask=None: RightTransformerBlock.forward(self, x),
-            ),
-        ),
-        mistake(
-            "drops what attention found",
-            "The second sublayer adds to the old x: what the attention added is lost",
-            DropsWhatAttentionFound,
-        ),
-    ],
+    mistakes={
+        "x + self.attn(self.ln_1(x), mask=mask) -> self.ln_1(x + self.attn(x, mask=mask))\n"
+        "x + self.mlp(self.ln_2(x)) -> self.ln_2(x + self.mlp(x))": "This is post-norm, "
+        "norm(x + f(x)): write x + f(norm(x))",
+        "x + self -> self": "Nothing is added to x: each sublayer must add to what it read",
+        "mlp(self.ln_2 -> mlp(self.ln_1": "`ln_1` is used twice: the second sublayer has a "
+        "norm of its own",
+        ", mask=mask) -> )": "The mask is not used: give it to the attention",
+    },
 )
 
 
 WORD = "article adjective noun verb royal aged asleep hush".split()  # the channels of a word
 
 
-def _every_word():
-    """Each kind of word, royal, aged, asleep or not: (32, 8); and which of them is due."""
-    kinds = torch.eye(4).tolist()
-    meanings = itertools.product((0.0, 1.0), repeat=3)
-    x = torch.tensor([[*kind, *has, 0.0] for kind, has in itertools.product(kinds, meanings)])
-    return x, x[:, [2, 4, 6]].sum(dim=1) == 3
+def right_only_the_king(C):
+    weight = torch.zeros(C)
+    weight[[2, 4, 6]] = 12  # noun, royal, asleep
+    return weight, -30.0  # 36 - 30 for the king, 24 - 30 at most for others
 
 
 def judge_only_the_king(call):
     weight, bias = call(8).like((torch.zeros(8), 0.0))
     expect(weight.shape == (8,), f"`weight` has shape {tuple(weight.shape)}, expected (8,).")
-    words, due = _every_word()
+    meanings = itertools.product((0.0, 1.0), repeat=3)  # royal, aged, asleep or not
+    pairs = itertools.product(torch.eye(4).tolist(), meanings)
+    words = torch.tensor([[*kind, *has, 0.0] for kind, has in pairs])  # (32, 8)
     x = words + 0.1 * _random(11, *words.shape).clamp(-1, 1)  # attention and norms are never exact
     hush = (x @ weight.float() + bias).relu()
-    for word, level, is_due in zip(words.tolist(), hush.tolist(), due.tolist(), strict=True):
+    is_king = words[:, [2, 4, 6]].sum(dim=1) == 3
+    for word, level, is_due in zip(words.tolist(), hush.tolist(), is_king.tolist(), strict=True):
         what = ", ".join(name for name, has in zip(WORD, word, strict=True) if has)
         gets = f"a word with {what} gets {level:.2f}"
         expect(not is_due or level > 0.5, f"Too quiet: {gets}, but more than 0.5 is wanted.")
         expect(is_due or level < 0.1, f"Too loud: {gets}, but less than 0.1 is wanted.")
-    return f"A sleeping king gets {hush[due].min():.2f}, all others at most {hush[~due].max():.2f}."
-
-
-def _detector(bias, **weights):
-    return torch.tensor([float(weights.get(name, 0)) for name in WORD]), float(bias)
-
-
-def right_only_the_king(C):
-    return _detector(-30, noun=12, royal=12, asleep=12)
-
-
-def against_the_others(C):
-    weight = torch.zeros(C)
-    weight[[0, 1, 3]] = -12  # what is no noun
-    weight[[4, 6]] = 12
-    return weight, -18.0
+    king, others = hush[is_king].min(), hush[~is_king].max()
+    return f"A sleeping king gets {king:.2f}, all others at most {others:.2f}."
 
 
 def _of_a_beggar(rule):
@@ -353,16 +196,12 @@ def _of_a_beggar(rule):
     return (weight[[2, 6]].sum() + bias) / 3
 
 
-def leaves_the_noun_out(C):
-    return _detector(-18, royal=12, asleep=12)
-
-
 only_the_king = exercise(
     "9.4",
     "only_the_king(C) -> weight (C,) and bias, so that relu(x @ weight + bias) is above 0.5 where "
     "a word x is a noun, royal and asleep, and below 0.1 elsewhere. C = 8.",
     judge=judge_only_the_king,
-    right=[right_only_the_king, against_the_others],
+    right=[right_only_the_king],
     hints=[
         "Which three channels does the sleeping king have, and which of them are missing in a "
         "sleeping beggar, and in a king who is awake?",
@@ -375,23 +214,14 @@ only_the_king = exercise(
         _of_a_beggar,
         digits=0,
     ),
-    mistakes=[
-        refused("leaves the noun out", "Too loud: a word with article, royal", leaves_the_noun_out),
-        refused("has no bias", "Too loud", lambda C: _detector(0, noun=12, royal=12, asleep=12)),
-        refused(
-            "has a bias that is too low",
-            "Too quiet: a word with noun, royal, asleep gets 0.00",
-            lambda C: _detector(-40, noun=12, royal=12, asleep=12),
-        ),
-        refused(
-            "finds who is awake",
-            "Too loud: a word with noun, royal gets",
-            lambda C: _detector(-18, noun=12, royal=12, asleep=-12),
-        ),
-        refused(
-            "returns a column",
-            "`weight` has shape (8, 1), expected (8,)",
-            lambda C: (right_only_the_king(C)[0].unsqueeze(1), -30.0),
-        ),
-    ],
+    mistakes=edits(
+        right_only_the_king,
+        {
+            "[2, 4, 6] -> [4, 6]\n-30.0 -> -18.0": "Too loud: a word with article, royal, asleep",
+            "-30.0 -> 0.0": "Too loud: a word with article, asleep",
+            "-30.0 -> -37.0": "Too quiet: a word with noun, royal",
+            "= 12 -> = 12; weight[6] = -12\n-30.0 -> -18.0": "Too loud: a word with noun, royal",
+        },
+        quoted=True,
+    ),
 )

@@ -1,6 +1,8 @@
 // A block with switches on a few words: how much of one channel each word has in the end, and the
 // stream before the block, after attention and after the feed-forward network, with any part switched
 // off, with the same block several times, and with other weights in the network's first hidden number.
+//
+// Needs: page_model/model.js
 
 course.define("ch09_block", () => {
   const { el, button, slider, note, title, table, newSwitch, choice, listOf } = course.live;

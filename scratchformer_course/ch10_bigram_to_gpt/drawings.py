@@ -54,11 +54,11 @@ def gpt(text: str):
 
 def contests():
     """The networks of the course beside counts of the same text: the page of contests."""
-    found = load_measurements("contests")["contests"]
-    texts = list(dict.fromkeys(one["text"] for one in found))
+    stored = load_measurements("contests")["contests"]
+    texts = list(dict.fromkeys(contest["text"] for contest in stored))
     scales = {texts[0]: (1.35, 2.15, (1.4, 1.6, 1.8, 2.0)), texts[1]: (0.28, 0.4, (0.3, 0.35))}
     left, right, apart = 200, 455, 23
-    d = Drawing(470, apart * len(found) + 74 * len(texts) + 30, size=13)
+    d = Drawing(470, apart * len(stored) + 74 * len(texts) + 30, size=13)
     d.circle(left + 6, 14, 4.5, fill=1)
     d.text(left + 18, 14, "network", anchor="start")
     d.circle(left + 106, 14, 4.5, fill=0)
@@ -66,7 +66,10 @@ def contests():
     y = 44
     for text in texts:
         low, high, ticks = scales[text]
-        rows = sorted((one for one in found if one["text"] == text), key=lambda one: one["ahead"])
+        rows = sorted(
+            (contest for contest in stored if contest["text"] == text),
+            key=lambda contest: contest["ahead"],
+        )
         scale = (right - left) / (high - low)
         d.text(4, y, text, size=14, anchor="start", bold=True)
         bottom = y + apart * len(rows) + 12
@@ -74,28 +77,34 @@ def contests():
             x = left + (tick - low) * scale
             d.line([(x, y + 10), (x, bottom)], "muted", width=0.5)
             d.text(x, bottom + 12, tick)
-        for one in rows:
+        for contest in rows:
             y += apart
-            ends = [left + (loss - low) * scale for loss in (mean(one["losses"]), one["counted"])]
-            colour = WINNERS[one["winner"]]
-            d.text(left - 10, y, _label(one), anchor="end")
+            ends = [
+                left + (loss - low) * scale
+                for loss in (mean(contest["losses"]), contest["counted"])
+            ]
+            colour = WINNERS[contest["winner"]]
+            d.text(left - 10, y, _label(contest), anchor="end")
             d.line([(x, y) for x in ends], colour, width=3)
             d.circle(ends[0], y, 4.5, colour, fill=1)
             d.circle(ends[1], y, 4.5, colour, fill=0)
         d.text((left + right) / 2, bottom + 30, "nats a character, less is better")
         y = bottom + 62
-    lost = sum(one["winner"] == "counts" for one in found)
-    won = [_label(one) for one in found if one["winner"] == "network"]
+    lost = sum(contest["winner"] == "counts" for contest in stored)
+    won = [_label(contest) for contest in stored if contest["winner"] == "network"]
     return d.show(
-        f"{len(found)} lines, each from the loss of a network to that of counts. In {lost} of them "
-        f"the counts are lower, by up to half a nat. The network is lower in {len(won)}: "
-        f"{' and '.join(won)}. In {len(found) - lost - len(won)} the two are level. Networks that "
+        f"{len(stored)} lines, each from the loss of a network to that of counts. In {lost} of "
+        f"them the counts are lower, by up to half a nat. The network is lower in {len(won)}: "
+        f"{' and '.join(won)}. In {len(stored) - lost - len(won)} the two are level. Networks that "
         f"were trained for seconds lose by most, and those that are large and were trained for "
         f"minutes win."
     )
 
 
-def _label(one: dict) -> str:
+def _label(contest: dict) -> str:
     """A contest in a few words: its chapter, if it has one, and the network."""
-    name = "two minutes, mixed counts" if "mixed" in one["table"] else one["name"]
-    return f"{one['page'][:2]} {name}" if one["page"][:2].isdigit() else name
+    return (
+        f"{contest['page'][:2]} {contest['name']}"
+        if contest["page"][:2].isdigit()
+        else contest["name"]
+    )

@@ -1,6 +1,8 @@
 // The training time machine: one slider over the steps of a run. For the step chosen, the page
 // computes the attention of each head on a prompt, text, and the loss of each character of a line,
 // from that step's weights. The loss curve above the slider has a place for each step, as it has.
+//
+// Needs: page_model/explorer.js page_model/views/attention.js
 
 course.define("ch11_training", () => {
   const { el, format, percent, visible, sliderOver, title, note, scrolling, table } = course.live;

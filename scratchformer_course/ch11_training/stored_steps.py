@@ -40,8 +40,8 @@ def load_checkpoints(path: str | Path = STORED) -> list[tuple[int, GPT]]:
     for step in record["steps"]:
         model = GPT(GPTConfig(**record["config"]))
         start = f"{step}/"
-        own = {n.removeprefix(start): t for n, t in weights.items() if n.startswith(start)}
-        load_tensors(dict(model.named_parameters()), own, path)
+        checkpoint = {n.removeprefix(start): t for n, t in weights.items() if n.startswith(start)}
+        load_tensors(dict(model.named_parameters()), checkpoint, path)
         checkpoints.append((step, model.eval()))
     return checkpoints
 

@@ -77,9 +77,9 @@ def groups(ways: Sequence[tuple[str, int]], n_heads: int = 4):
             d.box(x, 107, width, 26, f"k{g}", "key", fill=0.2)
             d.box(x, 137, width, 26, f"v{g}", "value", fill=0.2)
         d.text(middle, 184, f"{n_groups} × keys, values", "muted")
-    each = ", ".join(f"{name}: {n_groups}" for name, n_groups in ways)
+    counts = ", ".join(f"{name}: {n_groups}" for name, n_groups in ways)
     return d.show(
         f"Three layers of {n_heads} query heads each. They differ in how many heads of keys and "
-        f"values there are ({each}). In the first, every query head reads keys of its own. In the "
-        "others, neighbouring query heads point to the same keys and values."
+        f"values there are ({counts}). In the first, every query head reads keys of its own. In "
+        "the others, neighbouring query heads point to the same keys and values."
     )

@@ -1,4 +1,6 @@
 // Fill the gap: two texts with worn-away words, and what the shipped BERT would write in each gap.
+//
+// Needs: page_model/model.js page_model/bert.js
 
 course.define("ch13_bert", () => {
   const { el, label, percent, button, table, bar, fold, title, ranked, scrolling } = course.live;

@@ -183,7 +183,7 @@ def reads(columns: Sequence[str], panels: Sequence[tuple]):
     cell, left, top = 27, 74, 60
     height = sum(top + cell * len(rows) + 8 for rows, *_ in panels)
     d = Drawing(left + cell * len(columns) + 8, height)
-    y, told = 0, []
+    y, parts = 0, []
     for rows, weights, *more in panels:
         first, traced = more or (0, len(rows))
         x, y = left + cell * first, y + top
@@ -198,11 +198,11 @@ def reads(columns: Sequence[str], panels: Sequence[tuple]):
             d.circle(*dot, 4, "query", fill=1)
         for row, shares in zip(rows, weights, strict=True):
             tops = [s for s, w in enumerate(shares, first) if w > 0.99 * max(shares)]
-            told.append(f"{row} {' and '.join(columns[s] for s in tops)}")
+            parts.append(f"{row} {' and '.join(columns[s] for s in tops)}")
         y += cell * len(rows) + 8
     return d.show(
         "A map with a row for each German word and a column for each English one, dark where the "
-        "row reads the column. Each German word and what it reads most: " + ", ".join(told)
+        "row reads the column. Each German word and what it reads most: " + ", ".join(parts)
     )
 
 
@@ -220,11 +220,11 @@ def two_ways(right: Sequence[str], taught: Sequence[str], alone: Sequence[str]):
         upper, lower = top + 22, top + 74
         d.text(0, upper + tall / 2, "says", "muted", anchor="start")
         d.text(0, lower + tall / 2, "reads", "muted", anchor="start")
-        for t, (read, said, word) in enumerate(zip(reads, says, right, strict=True)):
-            x, is_wrong = left + step * (t + 0.5), said != word
+        for t, (read, spoken, word) in enumerate(zip(reads, says, right, strict=True)):
+            x, is_wrong = left + step * (t + 0.5), spoken != word
             d.box(x - step / 2 + 2, lower, step - 4, tall, read, "token")
             colour = "key" if is_wrong else "token"
-            d.box(x - step / 2 + 2, upper, step - 4, tall, said, colour, dashed=is_wrong)
+            d.box(x - step / 2 + 2, upper, step - 4, tall, spoken, colour, dashed=is_wrong)
             d.arrow(x - 8, lower - 2, x - 8, upper + tall + 2, "stream")
             if says is alone and t + 1 < len(right):
                 d.arrow(x + 8, upper + tall + 2, x + step - 18, lower - 2, "query")

@@ -16,8 +16,8 @@ def translation_steps(translations: Sequence[Mapping[str, Any]], start: int = 0)
     each English word and of the end after them. `start` is the translation shown first. Raises
     ValueError for a table of another size, and for rows that do not sum to 1.
     """
-    for each in translations:
-        _check(each)
+    for translation in translations:
+        _check(translation)
     names = ("english", "german", "weights")
     settings = {"translations": [{name: t[name] for name in names} for t in translations]}
     return LiveFigure("translation_steps", settings | {"start": start}, _still(translations))
@@ -27,8 +27,8 @@ def _check(translation: Mapping[str, Any]) -> None:
     size = tuple(len(translation[name].split()) + 1 for name in ("german", "english"))
     rows = translation["weights"]
     if any((len(rows), len(row)) != size for row in rows) or not rows:
-        found = (len(rows), *sorted({len(row) for row in rows}))
-        raise ValueError(f"{translation['german']!r} has weights {found}, expected {size}")
+        shape = (len(rows), *sorted({len(row) for row in rows}))
+        raise ValueError(f"{translation['german']!r} has weights {shape}, expected {size}")
     for row in rows:
         if min(row) < 0 or abs(sum(row) - 1) > 0.01:
             raise ValueError(f"a row of weights sums to {sum(row):.3f}, expected shares of 1")

@@ -70,9 +70,9 @@ def fit_joint(
     fits = [
         least_squares(
             lambda p: np.log(law_of(p)(N, D) / loss),
-            [each[i] for i in asked],
+            [guess[i] for i in asked],
             bounds=bounds[:, asked],
         )
-        for each in starts
+        for guess in starts
     ]
     return JointLaw(*map(float, astuple(law_of(min(fits, key=lambda fit: fit.cost).x))))

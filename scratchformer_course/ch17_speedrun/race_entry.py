@@ -16,19 +16,19 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from scratchformer.cli.run_config import RunConfig, check_table, keys_of, options_of
 from scratchformer.data import load_corpus, scored_split
+from scratchformer.data.batches import WindowSampler
 from scratchformer.tokenizers import CharTokenizer
 from scratchformer.training import TrainingConfig, evaluate, fit, token_loss
-from scratchformer_course.ch17_speedrun.windows import RaceWindows
 from scratchformer_course.measurements import load_measurements
 from scratchformer_course.page_model.speedrun import SpeedrunConfig, SpeedrunGPT
 
 LONGEST = 60  # seconds of training
-LARGEST = 20_000_000  # parameters
 # What the rules or the machine decide, and no entry.
-FIXED = {"vocab_size", "seed", "device", "compile", "sampler", "checkpoint_every"}
-FIXED |= {"evaluate_every", "gradient_accumulation_steps"}
+FIXED = {"vocab_size", "seed", "device", "compile", "checkpoint_every", "evaluate_every"}
+FIXED |= {"gradient_accumulation_steps", "type"}
+KNOWN = {f.name for kind in (SpeedrunConfig, TrainingConfig) for f in fields(kind)} - FIXED
+KNOWN |= {"batch_size", "replacement"}  # of the windows
 
 
 @dataclass(frozen=True)
@@ -68,53 +68,49 @@ class Entry:
         if not math.isfinite(margin):
             return "Your entry did not learn: its loss is no number. Try lower rates."
         if margin < 0:
-            said = f"Your entry misses the wanted loss by {-margin:.3f} nats."
+            text = f"Your entry misses the wanted loss by {-margin:.3f} nats."
         elif self.times < 1:
-            said = f"Your entry beats the record: it takes {self.times:.2f} of its seconds,"
-            said += f" with {margin:.3f} nats to spare."
+            text = f"Your entry beats the record: it takes {self.times:.2f} of its seconds,"
+            text += f" with {margin:.3f} nats to spare."
         else:
-            said = "Your entry reaches the wanted loss, but not sooner: it takes"
-            said += f" {self.times:.2f} times the record's seconds."
+            text = "Your entry reaches the wanted loss, but not sooner: it takes"
+            text += f" {self.times:.2f} times the record's seconds."
         luck = 2 * self.noise / math.sqrt(seeds)
         if abs(margin) < luck:
             mean = "one seed" if seeds == 1 else f"a mean of {seeds} seeds"
-            said += f"\nThis may be luck: {mean} can be off by {luck:.3f}. Take more seeds."
+            text += f"\nThis may be luck: {mean} can be off by {luck:.3f}. Take more seeds."
         if margin >= 0 and 0.9 < self.times < 1:
-            said += "\nLess than a tenth of the time is the clock's noise: measure it again."
-        return said
+            text += "\nLess than a tenth of the time is the clock's noise: measure it again."
+        return text
 
 
-def enter(changes: Any, seeds: Any = 1) -> Entry:
+def enter(changes: Mapping[str, Any], seeds: int = 1) -> Entry:
     """Train the record's setting with `changes` under the rules, and the record's in turn with it.
 
-    `changes` is a dict, `seeds` a number. With `double_after` windows begin at half the context.
-    Raises ValueError for a setting that does not exist, has no sense or is not the entry's to
-    make, for a network of more than 20 million parameters, and for a run that takes too long.
+    Raises ValueError for a setting that does not exist, has no sense or is not the entry's to make,
+    and for a run that takes too long.
     """
-    if type(seeds) is not int or not 1 <= seeds <= 100:
-        raise ValueError(f"seeds={seeds!r}, expected a number from 1 to 100")
-    record = record_settings()
-    settings = entry_settings(record, {}), entry_settings(record, changes)
+    sides = entry_settings({}), entry_settings(changes)
     corpus = load_corpus("tinyshakespeare")
     tokenizer = CharTokenizer.train(corpus.text)
     ids = torch.tensor(tokenizer.encode(corpus.text))
     train_ids, scored = scored_split(ids, "development")
-    sizes = [_size(side["model"], tokenizer.vocab_size) for side in settings]
     losses: tuple[list, list] = ([], [])
     seconds: tuple[list, list] = ([], [])
+    parameters = [0, 0]
     for seed in range(seeds):
-        for i, side in enumerate(settings):
-            model, took = _run(side, train_ids, tokenizer.vocab_size, seed)
+        for i, settings in enumerate(sides):
+            model, took = _run(settings, train_ids, tokenizer.vocab_size, seed)
             T = model.context_length
             losses[i].append(evaluate(model, scored, T, max(1, 4096 // T)))
             seconds[i].append(took)
-    records = load_measurements("records")
-    trained = records["ten_seeds"]["record-mean"]["runs"]["development"]
-    stored = [run["loss"] for run in trained]
-    wanted = records["settings"]["ten_seeds"]["targets"]["development"]
+            parameters[i] = sum(p.numel() for p in model.parameters())
+    on_split = load_measurements("taken_apart")["splits"]["development"]
+    nanogpt, stored = ([run["loss"] for run in on_split[side]] for side in ("nanoGPT", "ours"))
+    wanted = round(statistics.mean(nanogpt), 3)
     return Entry(
-        steps=(settings[0]["training"]["steps"], settings[1]["training"]["steps"]),
-        parameters=(sizes[0], sizes[1]),
+        steps=(sides[0]["steps"], sides[1]["steps"]),
+        parameters=(parameters[0], parameters[1]),
         losses=losses,
         seconds=seconds,
         target=wanted if corpus.is_real else statistics.mean(losses[0]),  # a stand-in has no rival
@@ -122,94 +118,49 @@ def enter(changes: Any, seeds: Any = 1) -> Entry:
     )
 
 
-def record_settings() -> dict[str, dict]:
-    """The tables "model" and "training" of lab/configs/record-mean.toml, as they were measured."""
-    stored = load_measurements("records")["settings"]["ten_seeds"]["record-mean"]
-    left_out = FIXED | {"type"}
-    return {
-        table: {name: value for name, value in stored[table].items() if name not in left_out}
-        for table in ("model", "training")
-    }
+def record_settings() -> dict[str, Any]:
+    """What lab/configs/record-mean.toml says of the model and its training, as it was measured."""
+    stored = load_measurements("taken_apart")["settings"]["speedrun"]
+    settings = stored["model"] | stored["training"]
+    settings["betas"] = tuple(settings["betas"])
+    return {name: value for name, value in settings.items() if name not in FIXED}
 
 
-def entry_settings(record: dict[str, dict], changes: Any) -> dict[str, dict]:
-    """The record's tables with `changes` in them; ValueError for what an entry cannot have."""
-    if not isinstance(changes, Mapping):
-        raise ValueError(f"got a {type(changes).__name__}, expected a dict of settings")
-    training = keys_of(TrainingConfig) | keys_of(RunConfig) | options_of(RaceWindows)
-    keys = {"model": keys_of(SpeedrunConfig), "training": training}
-    known = {
-        table: {name: key for name, key in found.items() if name not in FIXED}
-        for table, found in keys.items()
-    }
-    settings = {table: dict(found) for table, found in record.items()}
-    for name, value in changes.items():
-        if name in FIXED | {"type"}:
+def entry_settings(changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The record's settings with `changes`; ValueError for one that an entry cannot have."""
+    for name in changes:
+        if name in FIXED:
             raise ValueError(f"{name} is not for an entry to choose: the rules fix it")
-        table = next((table for table, found in known.items() if name in found), None)
-        if table is None:
-            names = ", ".join(dict.fromkeys([*known["model"], *known["training"]]))
+        if name not in KNOWN:
+            names = ", ".join(sorted(KNOWN))
             raise ValueError(f"there is no setting {name!r}, expected some of {names}")
-        settings[table][name] = value
-    for table, found in settings.items():
-        as_toml = {k: list(v) if isinstance(v, tuple) else v for k, v in found.items()}
-        given = {name: value for name, value in as_toml.items() if value is not None}
-        settings[table] = check_table("your entry", given, known[table])
-    _check_sizes(settings["model"], settings["training"])
-    return settings
+    return record_settings() | dict(changes)
 
 
-def _check_sizes(model: dict, training: dict) -> None:
-    """ValueError for values that no run can have, or that would fill the memory."""
-    for name in ("n_layers", "smear"):  # they are built one by one
-        if model.get(name, 0) > 100:
-            raise ValueError(f"{name}={model[name]}, expected at most 100")
-    config = SpeedrunConfig(vocab_size=2, **model)
-    TrainingConfig(**_of(TrainingConfig, training), seed=0)
-    B, T = training["batch_size"], config.context_length
-    if B < 1:
-        raise ValueError(f"batch_size={B}, expected at least 1")
-    if (n := B * T) > 2**18:
-        raise ValueError(f"a step reads {n:,} characters, expected at most {2**18:,}")
-    if (n := B * config.n_heads * T * T) > 2**27:
-        raise ValueError(f"a step has {n:,} weights of attention, expected at most {2**27:,}")
-
-
-def _of(kind: type, settings: dict) -> dict:
-    """Those settings that are fields of the class."""
-    return {f.name: settings[f.name] for f in fields(kind) if f.name in settings}
-
-
-def _size(model: dict, vocab_size: int) -> int:
-    """The number of parameters; ValueError if they are too many."""
-    with torch.device("meta"):  # sizes only: no memory is taken
-        network = SpeedrunGPT(SpeedrunConfig(vocab_size=vocab_size, **model))
-    n = sum(p.numel() for p in network.parameters())
-    if n > LARGEST:
-        raise ValueError(f"the network has {n:,} parameters, expected at most {LARGEST:,}")
-    return n
-
-
-def _run(settings: dict, ids: Tensor, vocab_size: int, seed: int) -> tuple[SpeedrunGPT, float]:
+def _run(
+    settings: dict[str, Any], ids: Tensor, vocab_size: int, seed: int
+) -> tuple[SpeedrunGPT, float]:
     """A trained network and its seconds of training."""
+
+    def of(kind: type) -> dict[str, Any]:
+        return {f.name: settings[f.name] for f in fields(kind) if f.name in settings}
+
     torch.manual_seed(seed)
-    model = SpeedrunGPT(SpeedrunConfig(vocab_size=vocab_size, **settings["model"]))
-    training = settings["training"]
-    sampling = {name: training[name] for name in options_of(RaceWindows) if name in training}
-    T = model.context_length // (1 if training.get("double_after") is None else 2)
-    sampler = RaceWindows(ids, training["batch_size"], T, seed, **sampling)
+    model = SpeedrunGPT(SpeedrunConfig(vocab_size=vocab_size, **of(SpeedrunConfig)))
+    B, T = settings["batch_size"], model.context_length
+    sampler = WindowSampler(ids, B, T, seed, settings["replacement"])
     start = time.perf_counter()
 
     def stop_in_time(state) -> None:
         if time.perf_counter() - start > LONGEST:
-            done = f"{state.step} of {training['steps']} steps"
+            done = f"{state.step} of {settings['steps']} steps"
             raise ValueError(f"{LONGEST} seconds are over after {done}: make them fewer or cheaper")
 
     history = fit(
         model,
         sampler,
         lambda model, x, y: token_loss(model(x), y),
-        TrainingConfig(**_of(TrainingConfig, training), seed=seed),
+        TrainingConfig(**of(TrainingConfig), seed=seed),
         callbacks=[stop_in_time],
     )
     return model, history.seconds[-1]

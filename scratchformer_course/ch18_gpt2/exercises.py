@@ -1,24 +1,15 @@
 """The exercises of chapter 18, GPT-2."""
 
-from functools import cache
-from typing import Any
-
 import torch
 from torch.nn import functional as F
 
 from scratchformer.models import GPT, GPTConfig
 from scratchformer_course.ch18_gpt2 import silent
-from scratchformer_course.kit.checks.engine import exercise, refused
-from scratchformer_course.kit.checks.question import number, which
-from scratchformer_course.kit.checks.verdict import Wrong, expect
+from scratchformer_course.kit.checks import Wrong, exercise, expect, number, which
+from scratchformer_course.kit.checks.mistakes import edits
 
-CONFIG: dict[str, Any] = {"vocab_size": 11, "context_length": 8, "d_model": 12, "n_heads": 4}
-CONFIG |= {"n_layers": 2, "dropout": 0.0, "bias": True}
+CONFIG = vars(GPTConfig(11, context_length=8, d_model=12, n_heads=4, n_layers=2, dropout=0.0))
 LARGER = CONFIG | {"vocab_size": 17, "context_length": 9, "d_model": 24, "n_layers": 1}
-
-
-def _gpt(config):
-    return GPT(GPTConfig(**config)).eval()
 
 
 def judge_break_config(call):
@@ -34,35 +25,29 @@ def _judge_config(call, given):
     expect(len(changed) == 1, f"Change one field, not {len(changed)}: {', '.join(changed)}.")
     name = changed[0]
     changed_to = f"With {name}={config[name]!r}"  # below the first line, which a question quotes
-    right = _gpt(given)
-    with torch.no_grad():
-        for p in right.parameters():
-            p.normal_(generator=torch.Generator().manual_seed(p.numel()))
+    right = GPT(GPTConfig(**given)).eval()
     try:
-        broken = _gpt(config)
+        broken = GPT(GPTConfig(**config)).eval()
     except (ValueError, TypeError) as error:
         noticed = "No GPT can be built with this change, and that is noticed."
         raise Wrong(f"{noticed}\n{changed_to}: {error}.") from None
-    weights, own = right.state_dict(), broken.state_dict()
-    for tensor in sorted(weights.keys() | own.keys()):
-        fits = tensor in own and tensor in weights and own[tensor].shape == weights[tensor].shape
-        noticed = f"Some tensors do not fit any more, and the loader notices it.\n{changed_to}: "
-        expect(fits, f"{noticed}`{tensor}`.")
-    broken.load_state_dict(weights)
+    shapes, others = ({(n, p.shape) for n, p in net.named_parameters()} for net in (right, broken))
+    for tensor, _ in sorted(shapes ^ others):
+        noticed = "Some tensors do not fit any more, and the loader notices it."
+        raise Wrong(f"{noticed}\n{changed_to}: `{tensor}`.")
     ids = torch.arange(8).unsqueeze(0)  # (1, T)
     with torch.no_grad():
+        for p in right.parameters():
+            p.normal_(generator=torch.Generator().manual_seed(p.numel()))
+        broken.load_state_dict(right.state_dict())
         moved = (broken(ids) - right(ids)).abs().max().item()
     same = "All tensors fit, but the logits stay the same."
     expect(moved > 1e-3, f"{same}\n{changed_to} nothing changes while the model only runs.")
     return f"Broken, and no shape tells: {name}={config[name]} moves a logit by {moved:.1f}."
 
 
-def one_head(config):
+def right_break_config(config):
     return {**config, "n_heads": 1}
-
-
-def more_dropout(config):
-    return {**config, "dropout": 0.5}
 
 
 def a_head_for_each_channel(config):
@@ -73,67 +58,48 @@ break_config = exercise(
     "18.1",
     "break_config(config: GPTConfig's fields as a dict) -> a dict: same shapes, other logits",
     judge=judge_break_config,
-    right=[one_head, a_head_for_each_channel],
+    right=[right_break_config, a_head_for_each_channel],
     hints=[
         "Which fields are the length of some axis of a weight, and which is not?",
         "The width stays the same however it is cut into heads: `{**config, ...: ...}`.",
     ],
     question=which(
-        "changes the dropout",
-        beside=[one_head, a_head_for_each_channel],
-        others=["changes the width", "takes heads that do not divide the width"],
+        '"n_heads": 1 -> "dropout": 0.5',
+        beside=[right_break_config, a_head_for_each_channel],
+        others=['"n_heads": 1 -> "d_model": 24', '"n_heads": 1 -> "n_heads": 5'],
     ),
-    mistakes=[
-        refused(
-            "changes the width",
-            "do not fit any more, and the loader notices it",
-            lambda config: {**config, "d_model": 24},
-        ),
-        refused(
-            "takes heads that do not divide the width",
-            "No GPT can be built with this change",
-            lambda config: {**config, "n_heads": 5},
-        ),
-        refused(
-            "changes the dropout",
-            "All tensors fit, but the logits stay the same",
-            more_dropout,
-        ),
-        refused("changes nothing", "Nothing is changed yet", lambda config: dict(config)),
-    ],
+    mistakes=edits(
+        right_break_config,
+        {
+            '"n_heads": 1 -> "d_model": 24': "do not fit any more, and the loader notices it",
+            '"n_heads": 1 -> "n_heads": 5': "No GPT can be built with this change",
+            '"n_heads": 1 -> "dropout": 0.5': "All tensors fit, but the logits stay the same",
+            ', "n_heads": 1 -> ': "Nothing is changed yet",
+        },
+        quoted=True,
+    ),
 )
 
 
-def _gpt_of(blocks, V=9, T=6, C=6, seed=17):
-    """Small random weights under a GPT's names; where T = C the table of positions is square."""
-    generator = torch.Generator().manual_seed(seed)
-    block = {"ln_1": (C,), "attn.c_attn": (3 * C, C), "attn.c_proj": (C, C), "ln_2": (C,)}
-    block |= {"mlp.c_fc": (4 * C, C), "mlp.c_proj": (C, 4 * C)}
-    shapes = {"wte.weight": (V, C), "wpe.weight": (T, C), "ln_f.weight": (C,), "ln_f.bias": (C,)}
-    for i in blocks:
-        for name, shape in block.items():
-            shapes |= {f"h.{i}.{name}.weight": shape, f"h.{i}.{name}.bias": shape[:1]}
-    return {name: torch.randn(shape, generator=generator) for name, shape in shapes.items()}
+def _weights(V=9, T=6, C=6, n_layers=2):
+    """The tensors of a GPT; where T = C the table of positions is square."""
+    net = GPT(GPTConfig(V, context_length=T, d_model=C, n_heads=1, n_layers=n_layers))
+    generator = torch.Generator().manual_seed(17)
+    return {name: torch.randn(p.shape, generator=generator) for name, p in net.named_parameters()}
 
 
-def _turned(weights, turns=lambda name, t: name.startswith("h.") and t.dim() == 2):
-    """The right answer, or one that differs in what it transposes."""
-    return {name: t.T if turns(name, t) else t for name, t in weights.items()}
-
-
-GPTS = (
-    _gpt_of((0, 1)),
-    _gpt_of((0, 3, 10), T=5),
-    _gpt_of((0,), V=4, T=7, C=4),  # the table of tokens is square
-    {name: t for name, t in _gpt_of((1, 2)).items() if not name.endswith("bias")},
-    _turned(_gpt_of((0, 1), seed=18)),  # back again
-    {"h.0.mlp.c_fc.weight": torch.arange(8.0).view(4, 2), "h.0.mlp.c_fc.bias": torch.ones(4)},
-)
+def right_turn(weights):
+    turned = {}
+    for name, tensor in weights.items():
+        in_block = name.startswith("h.")  # the two tables are outside
+        turned[name] = tensor.T if in_block and tensor.dim() == 2 else tensor
+    return turned
 
 
 def judge_turn(call):
-    for weights in GPTS:
-        right = _turned(weights)
+    square, back_again = _weights(V=4, T=7, C=4), right_turn(_weights())  # the table of tokens is
+    for weights in (_weights(n_layers=11), square, back_again):
+        right = right_turn(weights)
         got = call(weights).like(right, "Return a dict of tensors.")
         for name in sorted(got.keys() ^ right.keys()):
             raise Wrong(f"`{name}` {'is missing' if name in right else 'was not in the file'}.")
@@ -149,70 +115,39 @@ def judge_turn(call):
     return "`turn` is right: 4 matrices of each block are transposed, and nothing else."
 
 
-def _changed(turned):
-    """How many tensors of a GPT of 5 blocks have come back otherwise."""
-    weights = _gpt_of(range(5))
-    return sum(not torch.equal(tensor, weights[name]) for name, tensor in turned.items())
-
-
-def turn_by_suffix(weights):
-    matrices = ("c_attn.weight", "c_proj.weight", "c_fc.weight")
-    return {n: weights[n].t().contiguous() if n.endswith(matrices) else weights[n] for n in weights}
+def _transposed(function):
+    """How many tensors of a GPT of 5 blocks the function changes."""
+    weights = _weights(n_layers=5)
+    return sum(not torch.equal(tensor, weights[name]) for name, tensor in function(weights).items())
 
 
 turn = exercise(
     "18.2",
     "turn(weights: a GPT's tensors by name) -> the same names, with what must be turned transposed",
     judge=judge_turn,
-    right=[lambda weights: _turned(weights), turn_by_suffix],
+    right=[right_turn],
     hints=[
-        "Which tensors does a vector get multiplied by, and which are tables from which rows are "
-        "taken?",
-        "Copy the dict, and transpose what has two axes (`tensor.dim() == 2`) and a name that "
-        "begins with ...",
+        "Which tensors is a vector multiplied by, and which are tables from which rows are taken?",
+        "Transpose what has two axes (`tensor.dim() == 2`) and a name that begins with ...",
     ],
     question=number(
-        "A GPT has 5 blocks. How many of its tensors does `turn` transpose?",
-        lambda f: _changed(f(_gpt_of(range(5)))),
-        digits=0,
+        "How many tensors of a GPT of 5 blocks does `turn` transpose?", _transposed, digits=0
     ),
-    mistakes=[
-        refused(
-            "transposes nothing",
-            "is as it was: transpose it",
-            lambda weights: dict(weights),
-        ),
-        refused(
-            "transposes every matrix",
-            "is a table with a row for each id",
-            lambda weights: _turned(weights, lambda name, t: t.dim() == 2),
-        ),
-        refused(
-            "leaves the square matrix",
-            "although its shape stays the same",
-            lambda weights: _turned(
-                weights, lambda name, t: name[0] == "h" and t.dim() == 2 and len(t) != len(t.T)
-            ),
-        ),
-        refused(
-            "returns the matrices only",
-            "is missing",
-            lambda weights: {n: t for n, t in _turned(weights).items() if t.dim() == 2},
-        ),
-    ],
+    mistakes=edits(
+        right_turn,
+        {
+            "tensor.T if -> tensor if": "is as it was: transpose it",
+            "in_block and -> ": "is a table with a row for each id",
+            "== 2 -> == 2 and len(tensor) != len(tensor.T)": "although its shape stays the same",
+            "return turned -> return {n: t for n, t in turned.items() if t.dim() == 2}": "is "
+            "missing",
+        },
+        quoted=True,
+    ),
 )
 
 
 RISE, MOVE = 0.01, 0.1  # what the loss may rise by, and what a probability must move by
-
-
-@cache
-def _trained():
-    """The shipped model, the ids of lines that it has not seen, its loss and its probabilities."""
-    net, chars = silent.shipped()
-    ids = torch.tensor([chars.encode(silent.UNSEEN)])
-    weights = {name: p.detach().clone() for name, p in net.named_parameters()}
-    return net, ids, weights, *_loss_and_probabilities(net, ids)
 
 
 @torch.no_grad()
@@ -222,20 +157,20 @@ def _loss_and_probabilities(net, ids):
 
 
 def judge_unnoticed(call):
-    net, ids, weights, loss, p = _trained()
+    net, chars = silent.shipped()
+    weights = {name: p.detach() for name, p in net.named_parameters()}
     changed = call(weights).like(weights, "Return a dict.")
-    missing = [name for name in weights if name not in changed]
-    expect(not missing, f"The loader notices that `{', '.join(missing[:1])}` is missing.")
+    for name in weights:
+        expect(name in changed, f"The loader notices that `{name}` is missing.")
     for name, tensor in changed.items():
         expect(name in weights, f"The loader notices `{name}`, which the model does not have.")
         shapes = f"{tuple(tensor.shape)}, expected {tuple(weights[name].shape)}"
         expect(tensor.shape == weights[name].shape, f"The loader notices `{name}`: {shapes}.")
         expect(tensor.isfinite().all(), f"`{name}` holds NaN or infinity.")
     broken = GPT(net.config).eval()
-    with torch.no_grad():
-        for name, parameter in broken.named_parameters():
-            parameter.copy_(changed[name])
-    new_loss, new_p = _loss_and_probabilities(broken, ids)
+    broken.load_state_dict(changed, strict=False)  # the head is the table of tokens
+    ids = torch.tensor([chars.encode(silent.UNSEEN)])
+    (loss, p), (new_loss, new_p) = (_loss_and_probabilities(model, ids) for model in (net, broken))
     move, rise = (new_p - p).abs().max().item(), new_loss - loss
     losses = f"The loss goes from {loss:.4f} to {new_loss:.4f}"
     expect(rise <= RISE, f"{losses}, and you may notice that: it may rise by {RISE}.")
@@ -244,7 +179,7 @@ def judge_unnoticed(call):
     return f"{losses}, and a probability moves by {move:.2f}."
 
 
-def without_one_bias(weights):
+def right_unnoticed(weights):
     name = "h.3.ln_1.bias"
     return {**weights, name: 0 * weights[name]}
 
@@ -254,52 +189,35 @@ def with_larger_positions(weights):
     return {**weights, name: 1.1 * weights[name]}
 
 
-def with_a_tenth_more_in_each_token(weights):
-    name = "wte.weight"
-    return {**weights, name: weights[name] + 0.1}
-
-
 unnoticed = exercise(
     "18.3",
     "unnoticed(weights: tensors by name) -> tensors of the same names and shapes, with which the "
     "loss rises by 0.01 at most and a probability moves by 0.1 or more",
     judge=judge_unnoticed,
-    right=[without_one_bias, with_larger_positions],
+    right=[right_unnoticed, with_larger_positions],
     hints=[
-        "In which block does a slight change have the fewest blocks after it that could enlarge "
-        "it?",
-        "Return `{**weights, name: changed}` for one name. Set a small tensor of the last block to "
-        "0, or multiply a table by a number near 1.",
+        "Which block has the fewest blocks after it that could enlarge a slight change?",
+        "Return `{**weights, name: changed}`. Set a small tensor of the last block to 0, or "
+        "multiply a table by a number near 1.",
     ],
     question=which(
-        "adds 0.1 to the token table",
-        beside=[without_one_bias, with_larger_positions],
-        others=["transposes the square matrix of one block", "leaves a tensor out"],
+        "h.3.ln_1.bias -> wte.weight\n0 * weights[name] -> weights[name] + 0.1",
+        beside=[right_unnoticed, with_larger_positions],
+        others=[
+            "h.3.ln_1.bias -> h.0.attn.c_proj.weight\n0 * weights[name] -> weights[name].T",
+            'name: 0 * weights[name] -> "name": weights[name]',
+        ],
         text="One of these changes is refused. Which one, and why?",
     ),
-    mistakes=[
-        refused(
-            "adds 0.1 to the token table",
-            "no probability moves by more than 0.00",
-            with_a_tenth_more_in_each_token,
-        ),
-        refused(
-            "transposes the square matrix of one block",
-            "and you may notice that",
-            lambda weights: {
-                **weights,
-                "h.0.attn.c_proj.weight": weights["h.0.attn.c_proj.weight"].T,
-            },
-        ),
-        refused(
-            "transposes a matrix that is not square",
-            "The loader notices `h.0.mlp.c_fc.weight`",
-            lambda weights: {**weights, "h.0.mlp.c_fc.weight": weights["h.0.mlp.c_fc.weight"].T},
-        ),
-        refused(
-            "leaves a tensor out",
-            "`ln_f.bias` is missing",
-            lambda weights: {name: w for name, w in weights.items() if name != "ln_f.bias"},
-        ),
-    ],
+    mistakes=edits(
+        right_unnoticed,
+        {
+            "h.3.ln_1.bias -> wte.weight\n0 * weights[name] -> weights[name] + 0.1": "no "
+            "probability moves by more than 0.00",
+            "h.3.ln_1.bias -> h.0.attn.c_proj.weight\n0 * weights[name] -> weights[name].T": "and "
+            "you may notice that",
+            'name: 0 * weights[name] -> "name": weights[name]': "The loader notices `name`",
+        },
+        quoted=True,
+    ),
 )

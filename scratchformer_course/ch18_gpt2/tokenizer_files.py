@@ -50,8 +50,10 @@ def save_tokenizer_as_gpt2(folder: str | Path, tokenizer: ByteBPE) -> None:
     ValueError unless "<|endoftext|>" is the only special token, as in GPT-2.
     """
     if list(tokenizer.special_tokens) != [END_OF_TEXT]:
-        found = list(tokenizer.special_tokens)
-        raise ValueError(f"special_tokens={found}, expected [{END_OF_TEXT!r}]: GPT-2's tokenizer")
+        specials = list(tokenizer.special_tokens)
+        raise ValueError(
+            f"special_tokens={specials}, expected [{END_OF_TEXT!r}]: GPT-2's tokenizer"
+        )
     letters = byte_letters()
 
     def spell(token: bytes) -> str:

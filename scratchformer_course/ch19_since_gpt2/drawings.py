@@ -110,10 +110,14 @@ def keys_of_heads():
     )
 
 
-def worths(found: Mapping[str, Difference]):
+def worths(differences: Mapping[str, Difference]):
     """For each change a dot with its interval: what it alone does to the loss."""
     d = Drawing(470, 82 + 34 * len(NAMES), size=13)
-    ends = [found[change].mean + side * found[change].half for change in NAMES for side in (-1, 1)]
+    ends = [
+        differences[change].mean + side * differences[change].half
+        for change in NAMES
+        for side in (-1, 1)
+    ]
     low, high = min([*ends, -0.05]), max([*ends, 0.02])
     bottom = 34 + 34 * len(NAMES)
 
@@ -126,12 +130,12 @@ def worths(found: Mapping[str, Difference]):
     for tick in (-0.06, -0.04, -0.02, 0, 0.02):
         if low <= tick <= high:
             d.line([(at(tick), bottom), (at(tick), bottom + 5)], "muted", width=1.2)
-            told = f"{tick:+.2f}".replace("-", "−") if tick else "0"
-            d.text(at(tick), bottom + 16, told, "muted")
+            label = f"{tick:+.2f}".replace("-", "−") if tick else "0"
+            d.text(at(tick), bottom + 16, label, "muted")
     d.line([(126, bottom), (442, bottom)], "muted", width=1.2)
     dots = []
     for i, change in enumerate(NAMES):
-        y, x = 40 + 34 * i, found[change]
+        y, x = 40 + 34 * i, differences[change]
         d.text(4, y, NAMES[change], anchor="start", size=14)
         d.line([(at(x.mean - x.half), y), (at(x.mean + x.half), y)], "query", width=2.2)
         d.circle(at(x.mean), y, 5, "query", fill=1)

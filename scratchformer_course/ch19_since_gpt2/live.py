@@ -22,17 +22,19 @@ def lines(stored: Mapping) -> LiveFigure:
     Raises ValueError unless all sets of lines are in it, each with an answer to each question.
     """
     questions = [*stored["settings"]["questions"]]
-    said = {frozenset(each["lines"]): each for each in stored["combinations"]}
-    if len(said) != 2 ** len(PARTS) or frozenset().union(*said) != {*PARTS}:
-        raise ValueError(f"{len(said)} sets of lines, expected all {2 ** len(PARTS)} of {[*PARTS]}")
-    for each in said.values():
+    combinations = {frozenset(each["lines"]): each for each in stored["combinations"]}
+    if len(combinations) != 2 ** len(PARTS) or frozenset().union(*combinations) != {*PARTS}:
+        raise ValueError(
+            f"{len(combinations)} sets of lines, expected all {2 ** len(PARTS)} of {[*PARTS]}"
+        )
+    for each in combinations.values():
         if len(each["answers"]) != len(questions):
             raise ValueError(f"{len(each['answers'])} answers, expected {len(questions)}")
-    check_finite("the lines", [each["loss"] for each in said.values()])
+    check_finite("the lines", [each["loss"] for each in combinations.values()])
     settings = {
         "parts": [[name, *PARTS[name]] for name in PARTS],
         "questions": questions,
-        "said": [[each["lines"], each["loss"], each["answers"]] for each in said.values()],
+        "said": [[each["lines"], each["loss"], each["answers"]] for each in combinations.values()],
     }
     return LiveFigure("lines", settings, _still(settings))
 

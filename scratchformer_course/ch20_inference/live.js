@@ -2,6 +2,8 @@
 // weights are rounded to fewer bits.
 //
 // `course.inference` holds what they compute. V: vocabulary.
+//
+// Needs: page_model/explorer.js
 
 course.define("inference", () => {
   const { newCache, forward, probabilities, losses, generator, pick, generate } = course.model;

@@ -37,7 +37,7 @@ def ways(rows: Sequence[tuple[str, str, str, str]]):
     d = Drawing(470, 40 + 84 * len(rows))
     d.text(8, 14, "the teacher", anchor="start", bold=True, size=15)
     d.text(232, 14, "the model is trained so that", anchor="start", bold=True, size=15)
-    said = []
+    parts = []
     for i, (what, shown, mark, then) in enumerate(rows):
         y = 32 + 84 * i
         d.box(8, y, 196, 68, "", ("value", "query", "key")[i], fill=0.1)
@@ -45,14 +45,14 @@ def ways(rows: Sequence[tuple[str, str, str, str]]):
         d.text(106, y + 46, shown, mono=True, size=15)
         d.arrow(208, y + 34, 228, y + 34)
         d.texts(236, y + 24, (mark, then), down=21, anchor="start", size=14)
-        said.append(f"{what}: {shown}. {mark} {then}.")
-    return d.show(f"Three ways to teach answers, one below the other. {' '.join(said)}")
+        parts.append(f"{what}: {shown}. {mark} {then}.")
+    return d.show(f"Three ways to teach answers, one below the other. {' '.join(parts)}")
 
 
 def first_numbers(n: int, models: Mapping[str, Float[Tensor, "90 100 100"]]):
     """For each model's p(a, b | n), a bar for each first number: right ones, wrong ones on top."""
     d = Drawing(470, 20 + 124 * len(models))
-    wide, said = 450 / (n + 1), []
+    wide, parts = 450 / (n + 1), []
     hard = borrows(torch.tensor(n), torch.arange(n + 1)).tolist()
     for i, (name, p) in enumerate(models.items()):
         low = 100 + 124 * i
@@ -70,10 +70,10 @@ def first_numbers(n: int, models: Mapping[str, Float[Tensor, "90 100 100"]]):
             if hard[a]:
                 d.line([(x - wide / 2, low + 5), (x + wide / 2, low + 5)], "muted", width=4)
         needed = sum(share for share, borrow in zip(good, hard, strict=True) if borrow)
-        said.append(f"{name}: {sum(good):.2f} right, of which {needed:.2f} need a borrow")
+        parts.append(f"{name}: {sum(good):.2f} right, of which {needed:.2f} need a borrow")
     for a in (0, n // 2, n):
         d.text(10 + wide * (a + 0.5), d.height - 12, a, "muted", size=13)
     return d.show(
         f"Bars over the first numbers 0 to {n} of the answers to {n}, right and wrong ones, with "
-        f"marks where a borrow is needed. {'; '.join(said)}."
+        f"marks where a borrow is needed. {'; '.join(parts)}."
     )

@@ -41,19 +41,19 @@ def log_chances(model: GPT, sign: int = ASK) -> Float[Tensor, "90 100 100"]:
         for rows in (10 * n, 100 * n):
             for layer in cache:
                 old, layer.length = (layer.k, layer.v), 0
-                layer.append(*(each.repeat_interleave(10, dim=0) for each in old))
+                layer.append(*(tensor.repeat_interleave(10, dim=0) for tensor in old))
             log_p = _next(model, torch.arange(10).repeat(rows // 10)[:, None], cache)
             if rows == 10 * n:
                 total = (total[:, None] + log_p[:, :10]).flatten()  # the second digit: (9000,)
         total = total + log_p[:, PLUS]
         tens = _next(model, torch.full((100 * n, 1), PLUS), cache)
-        found = []
+        layers = []
         for ten in range(10):
             for layer in cache:
                 layer.length = PROMPT + 3  # another digit behind the same beginning
             units = _next(model, torch.full((100 * n, 1), ten), cache)
-            found.append(total[:, None] + tens[:, ten, None] + units[:, :10])
-    return torch.stack(found, dim=1).view(n, 100, 100).double()
+            layers.append(total[:, None] + tens[:, ten, None] + units[:, :10])
+    return torch.stack(layers, dim=1).view(n, 100, 100).double()
 
 
 def _next(model: GPT, ids: Tensor, cache: list[KeyValueCache]) -> Float[Tensor, "N V"]:

@@ -73,13 +73,13 @@ def _still(film: dict) -> str:
     return f"<p>This figure is live where JavaScript runs. {words}</p>" + d.svg(words)
 
 
-def _map(d: Drawing, x: int, y: int, own: str, n: int, colour: str) -> None:
+def _map(d: Drawing, x: int, y: int, pattern: str, n: int, colour: str) -> None:
     """The lower half of a map, a square for each weight of at least a tenth."""
     cell, at = 190 / n, 0
     d.line([(x, y), (x, y + 190 * 0.92), (x + 190 * 0.92, y + 190 * 0.92)], "muted", width=1)
     for t in range(n):
         for k in range(t + 1):
-            weight = LEVELS.index(own[at]) / 35
+            weight = LEVELS.index(pattern[at]) / 35
             at += 1
             if weight >= 0.1:
                 middle = y + (t + 0.5) * cell * 0.92

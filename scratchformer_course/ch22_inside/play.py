@@ -61,10 +61,10 @@ def tokens(seed: int, characters: int) -> Int[Tensor, " T"]:
 
 def class_of(words: Sequence[Sequence[str]]) -> Int[Tensor, " V"]:
     """For each id its class, or -1."""
-    found = torch.full((len(VOCABULARY),), -1)
-    for c, own in enumerate(words):
-        found[[_ID[word] for word in own]] = c
-    return found
+    speaker_of = torch.full((len(VOCABULARY),), -1)
+    for c, names in enumerate(words):
+        speaker_of[[_ID[word] for word in names]] = c
+    return speaker_of
 
 
 OF_ANSWER = class_of(ANSWERS)
@@ -90,7 +90,7 @@ class Couplets:
 
 def couplets(seed: int, scenes: int) -> Couplets:
     """The couplets in the first 64 words of some scenes; short scenes run into the next one."""
-    rows, found, source = [], [], Playhouse(seed).scenes()
+    rows, starts, source = [], [], Playhouse(seed).scenes()
     first, answer = class_of(FIRST).tolist(), OF_ANSWER.tolist()
     for _ in range(scenes):
         words = split(next(source))
@@ -102,9 +102,9 @@ def couplets(seed: int, scenes: int) -> Couplets:
                 start = i
             elif answer[token] >= 0 and start is not None:
                 rows.append(ids[:CONTEXT])
-                found.append((start, i - 1, first[ids[start]]))
+                starts.append((start, i - 1, first[ids[start]]))
                 start = None
-    start, slot, rhyme = torch.tensor(found).T
+    start, slot, rhyme = torch.tensor(starts).T
     places = (start, start + 1, start + 2, start + 3, slot - 1, slot)
     return Couplets(torch.tensor(rows), dict(zip(PLACES, places, strict=True)), rhyme)
 
@@ -143,6 +143,6 @@ def pairs() -> Pairs:
 
 def shuffled_classes(seed: int) -> Int[Tensor, " V"]:
     """For each word that asks for a rhyme a class that is drawn by chance, others -1."""
-    words = [word for own in FIRST for word in own]
+    words = [word for group in FIRST for word in group]
     draws = random.Random(seed).sample([i % 6 for i in range(len(words))], len(words))
     return class_of([[w for w, c in zip(words, draws, strict=True) if c == k] for k in range(6)])

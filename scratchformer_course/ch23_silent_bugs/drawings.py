@@ -25,7 +25,7 @@ def five_questions():
     d.line([(4, 142), (4, 150), (468, 150), (468, 142)], "value", width=1.5)
     d.line([(236, 150), (236, 164)], "value", width=1.5)
     d.box(66, 164, 340, 44, "Does it equal a second implementation?", "value", size=14)
-    questions = "; ".join(f"{place}: {said.replace(chr(10), ' ')}" for place, _, said in ASKED)
+    questions = "; ".join(f"{place}: {asked.replace(chr(10), ' ')}" for place, _, asked in ASKED)
     return d.show(
         "Four boxes in a row: text, model, training, use. Below each is its question. "
         f"{questions} A bracket below all four asks: Does it equal a second implementation?"
@@ -37,7 +37,7 @@ def rows_of_weights(maps: Sequence[tuple[str, Sequence[Sequence[float]]]]):
     n = len(maps[0][1])
     cell = 150 / n
     d = Drawing(476, 236)
-    said = []
+    parts = []
     for i, (name, rows) in enumerate(maps):
         x = 4 + 240 * i
         d.text(x + 75, 12, name, bold=True)
@@ -47,19 +47,19 @@ def rows_of_weights(maps: Sequence[tuple[str, Sequence[Sequence[float]]]]):
         for k, total in enumerate(sums):
             colour = "ink" if abs(total - 1) < 0.01 else "key"
             d.text(x + 186, 28 + (k + 0.5) * cell, f"{total:.2f}", colour, size=14)
-        said.append(f"{name}: sums from {min(sums):.2f} to {max(sums):.2f}")
+        parts.append(f"{name}: sums from {min(sums):.2f} to {max(sums):.2f}")
     words = ("a row for each query, a column for each key", "the darker, the larger the weight")
     d.texts(238, 206, words, down=18, colour="muted", size=13)
     return d.show(
         f"Two maps of attention weights, {n} by {n}, empty above the diagonal, with the sum "
-        f"of each row beside it. {'; '.join(said)}."
+        f"of each row beside it. {'; '.join(parts)}."
     )
 
 
 def positions_under_a_cache(rows: Sequence[tuple[str, Sequence[int]]], tokens: Sequence[str]):
     """The position that each token gets when a model reads one token at a time."""
     d = Drawing(476, 62 + 48 * len(rows))
-    said = []
+    parts = []
     d.text(2, 26, "new token", anchor="start", size=13)
     for t, token in enumerate(tokens):
         d.box(166 + 78 * t, 10, 50, 32, token, "token", mono=True)
@@ -71,8 +71,8 @@ def positions_under_a_cache(rows: Sequence[tuple[str, Sequence[int]]], tokens: S
         for t, place in enumerate(places):
             wrong = place != t
             d.box(166 + 78 * t, y, 50, 32, place, "key" if wrong else "position", dashed=wrong)
-        said.append(f"{name}: {', '.join(map(str, places))}")
+        parts.append(f"{name}: {', '.join(map(str, places))}")
     return d.show(
         f"Tokens {', '.join(tokens)} are read one at a time, with a cache. Below each is its "
-        f"position. {'; '.join(said)}. Wrong positions have a dashed frame."
+        f"position. {'; '.join(parts)}. Wrong positions have a dashed frame."
     )

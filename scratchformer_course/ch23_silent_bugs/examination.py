@@ -8,7 +8,6 @@ from torch import nn
 
 from scratchformer.data import Playhouse
 from scratchformer.diagnosis import Report, diagnose, diagnose_sampling, diagnose_training
-from scratchformer_course.ch23_silent_bugs import program as healthy
 from scratchformer_course.ch23_silent_bugs.program import Program, drawn, new_optimizer, reopened
 from scratchformer_course.ch23_silent_bugs.texts import tokens
 
@@ -32,13 +31,13 @@ def examine(program: Program) -> Report:
     if program.setting.resumed:
         model = reopened(program, model)
     to_train, held_out = program.split(ids)
-    as_tokenized, _ = program.split(tokens(text, program.setting, healthy.stored)[0])
+    as_tokenized, _ = program.split(tokens(text, program.setting, Program.stored)[0])
     T, pad = model.context_length, program.pad(model)
     batches = (program.batch(rows, pad) for rows in drawn(program, to_train, ROWS, T, seed=0))
     of_model = diagnose(
         model, V, T,
         pad_id=pad,
-        window=model.config.window,
+        window=program.setting.sizes.get("window"),
         loss=program.nats,
         batches=batches,
         tokens=(as_tokenized, held_out),

@@ -4,121 +4,91 @@ from functools import cache
 
 import torch
 
+from scratchformer.attention import causal_mask
 from scratchformer.diagnosis import diagnose
+from scratchformer.models import GPT
 from scratchformer_course.ch23_silent_bugs import invariants as inv
-from scratchformer_course.ch23_silent_bugs.model import Parts, SmallGPT
-from scratchformer_course.ch23_silent_bugs.patients import PATIENTS
+from scratchformer_course.ch23_silent_bugs.edited_library import edited_program, merging
+from scratchformer_course.ch23_silent_bugs.faults import FAULTS, HEALTHY
 from scratchformer_course.ch23_silent_bugs.program import Program
-from scratchformer_course.kit.checks.engine import exercise, mistake, refused
-from scratchformer_course.kit.checks.question import which
-from scratchformer_course.kit.checks.verdict import expect
+from scratchformer_course.kit.checks import exercise, expect, mistake, which
+from scratchformer_course.kit.checks.mistakes import edits
 
 
-class Unnamed(SmallGPT):
-    """A small GPT that a message calls by its argument's name."""
-
-    def __repr__(self) -> str:
-        return "<a model>"
-
-
-def _model(program: Program) -> SmallGPT:
-    model = inv.small(program)
-    model.__class__ = Unnamed
+def _model(program=None, change=None):
+    """A small GPT that a message calls by its argument's name, with its logits changed."""
+    model = inv.small(program or Program())
+    model.__class__ = type("Unnamed", (type(model),), {"__repr__": lambda model: "<a model>"})
+    if change is not None:
+        model.register_forward_hook(lambda model, given, logits: change(given[0], logits))
     return model
+
+
+def _edited(function, before, after):
+    """A healthy program with one edit."""
+    return edited_program(function, {before: after}, HEALTHY["plain"])
 
 
 # --- 23.1: the future ----------------------------------------------------------------------------
 
 
-class Rounded(Unnamed):
+def _rounded(ids, logits):
     """As on a machine whose rounding depends on the shapes: never twice the same last digit."""
-
-    def forward(self, ids, cache=None, mask=None):
-        logits = super().forward(ids, cache, mask)
-        return logits + 1e-6 * torch.randn_like(logits)
+    return logits + 1e-6 * torch.randn_like(logits)
 
 
 def _leaking(by, row=-1, places=slice(None), ahead=1, times=1.0, logit=0):
-    """A class in which a later token moves one logit of a text, by little, in some places."""
+    """A model in which a later token moves one logit of a text, by little, in some places."""
 
-    class Leaking(Unnamed):
-        def forward(self, ids, cache=None, mask=None):
-            logits = times * super().forward(ids, cache, mask)
-            later = torch.zeros(ids.shape[1])
-            later[:-ahead] = 1.0 + ids[row, ahead:] % 2
-            logits[row, places, logit] += by * later[places]
-            return logits
+    def leak(ids, logits):
+        later = torch.zeros(ids.shape[1])
+        later[:-ahead] = 1.0 + ids[row, ahead:] % 2
+        logits = times * logits
+        logits[row, places, logit] += by * later[places]
+        return logits
 
-    return Leaking
-
-
-def one_key_in_sight(query, key):
-    """Causal, but for one position that all others see."""
-    return (key <= query) | (key == 3)
+    return _model(change=leak)
 
 
 @cache
 def _some_see_the_future():
     torch.manual_seed(0)
-    rounded = _model(Program())
-    rounded.__class__ = Rounded
     names = ("mask_one_off", "mask_after_softmax", "heads_mixed", "norm_over_time")
-    faulty = [_model(PATIENTS[name].program) for name in names]
-    far = _model(Program().with_part("causal", one_key_in_sight))
-    weak = _model(Program())
-    weak.__class__ = _leaking(-0.01)
-    ids = inv.some(2, 12)
-    return tuple((model, ids) for model in (_model(Program()), rounded, *faulty, far, weak))
+    faulty = [_model(FAULTS[name].program) for name in names]
+    one_key_in_sight = _edited(causal_mask, ".tril()", ".tril() | (torch.arange(T) == 3)")
+    models = (_model(), _model(change=_rounded), *faulty, _model(one_key_in_sight), _leaking(-0.01))
+    return tuple((model, inv.some(2, 12)) for model in models)
 
 
+@cache
 def _some_hide_it():
-    leaks = (
-        _leaking(0.05, row=0, places=slice(0, 1)),
+    models = (
         _leaking(-0.05, row=1, places=slice(0, 1)),
-        _leaking(0.05, row=1, places=slice(9, 10), ahead=2),
         _leaking(0.05, places=slice(1, 2), logit=5),  # only the third token is seen
         _leaking(-0.05, row=0, places=slice(10, 11), logit=-1),  # only the last one is
         _leaking(4e-4, row=0, places=slice(2, 3)),
         _leaking(0.05, places=slice(1, 2), ahead=10),
         _leaking(0.5, row=0, times=50.0),
     )
-    models = [_model(Program()) for _ in leaks]
-    for model, leak in zip(models, leaks, strict=True):
-        model.__class__ = leak
     return [(model, inv.some(2, 12)) for model in models]
 
 
-def by_beginnings(model, ids):
+def right_future_changes_nothing(model, ids):
     logits = model(ids)
     for t in range(1, ids.shape[1]):
-        off = model(ids[:, :t])
-        off = off - logits[:, :t]
-        if off.abs().max() > 1e-4:
+        beginning = model(ids[:, :t])
+        off = (beginning - logits[:, :t]).abs().max()
+        if off > 1e-4:
             return False
     return True
 
 
-def _by_other_tokens(times=lambda T: range(1, T), more=0, near=1e-4):
-    """Other tokens from t on: do the first t + `more` logits stay as they are?"""
-
-    def answer(model, ids):
-        before = model(ids)
-        for t in times(ids.shape[1]):
-            other = ids.clone()
-            other[:, t:] = (ids[:, t:] + 1) % before.shape[-1]
-            if (model(other) - before)[:, : t + more].abs().max() > near:
-                return False
-        return True
-
-    return answer
-
-
-def likeliest_only(model, ids):
-    tokens = model(ids).argmax(-1)
+def by_other_tokens(model, ids):
+    before = model(ids)
     for t in range(1, ids.shape[1]):
-        part = model(ids[:, :t])
-        part = part.argmax(-1)
-        if (part != tokens[:, :t]).any():
+        other = ids.clone()
+        other[:, t:] = (ids[:, t:] + 1) % before.shape[-1]
+        if (model(other) - before)[:, :t].abs().max() > 1e-4:
             return False
     return True
 
@@ -128,44 +98,38 @@ future_changes_nothing = exercise(
     "future_changes_nothing(model, ids: (B, T)) -> True if no logit, beyond rounding, depends on a "
     "later token; model(ids) gives logits (B, T, V)",
     cases=_some_see_the_future,
-    more=cache(_some_hide_it),
+    more=_some_hide_it,
     praise="`future_changes_nothing` is right: it clears both healthy models, and finds six "
     "others.",
-    right=[by_beginnings, _by_other_tokens()],
+    right=[right_future_changes_nothing, by_other_tokens],
     hints=[
-        "You know the logits of a whole text. Which logits can you compute without the model ever "
-        "seeing the second half?",
+        "Which logits can you compute without the model ever seeing the second half of a text?",
         "For each t from 1 to T - 1, `model(ids[:, :t])` must be near to ... of `model(ids)`.",
     ],
     question=which(
-        "looks at the likeliest tokens only",
-        beside=[by_beginnings],
-        others=["tries one place only", "asks for equality to the last digit"],
+        "model(ids) -> model(ids).argmax(-1)\nids[:, :t]) -> ids[:, :t]).argmax(-1)",
+        beside=[right_future_changes_nothing],
+        others=["range(1, ids.shape[1]) -> [ids.shape[1] // 2]", "1e-4 -> 0"],
     ),
     mistakes=[
-        mistake(
-            "looks at the changed place, too",
-            "A logit may depend on its own token and on those before: compare only the places "
-            "before the first one that you change",
-            _by_other_tokens(more=1),
+        *edits(
+            right_future_changes_nothing,
+            {
+                "model(ids) -> model(ids).argmax(-1)\nids[:, :t]) -> ids[:, :t]).argmax(-1)": "A "
+                "leak can move the logits and leave the largest where it is: compare the logits "
+                "themselves",
+                "range(1, ids.shape[1]) -> [ids.shape[1] // 2]": "One model shows only its fourth "
+                "token to the places before it: change tokens, or cut the text, at every place",
+            },
         ),
-        mistake(
-            "tries one place only",
-            "One model shows only its fourth token to the places before it: change tokens, or cut "
-            "the text, at every place",
-            _by_other_tokens(lambda T: [T // 2]),
-        ),
-        mistake(
-            "looks at the likeliest tokens only",
-            "A leak can move the logits and leave the largest where it is: compare the logits "
-            "themselves",
-            likeliest_only,
-        ),
-        mistake(
-            "asks for equality to the last digit",
-            "A healthy model may differ in its last digits, since sums are rounded in another "
-            "order: allow for a difference of about 0.0001",
-            _by_other_tokens(near=0.0),
+        *edits(
+            by_other_tokens,
+            {
+                ":t].abs() -> : t + 1].abs()": "A logit may depend on its own token and on those "
+                "before: compare only the places before the first one that you change",
+                "1e-4 -> 0": "A healthy model may differ in its last digits, since sums are "
+                "rounded in another order: allow for a difference of about 0.0001",
+            },
         ),
     ],
 )
@@ -173,67 +137,30 @@ future_changes_nothing = exercise(
 # --- 23.2: a cache -------------------------------------------------------------------------------
 
 
+COUNTED = "torch.arange(old, S, device=ids.device)"  # the positions of new tokens
+
+
 @cache
 def _some_forget():
-    late = _model(Program().with_part("positions", lambda start, T: torch.arange(T) + (start > 4)))
-    models = (_model(Program()), _model(PATIENTS["positions_forgotten"].program), late)
-    modern = PATIENTS["window_one_off"].healthy
-    return tuple((model, inv.some(2, 7)) for model in (*models, _model(modern)))
+    healthy, faulty = FAULTS["window_one_off"].healthy, FAULTS["positions_forgotten"].program
+    late = _edited(GPT.forward, COUNTED, "torch.arange(S - old) + (old > 4)")
+    first_only = _edited(GPT.forward, COUNTED, "torch.arange(S - old) + (old == 0 and S == 1)")
+    programs = (Program(), late, faulty, healthy, first_only)
+    return tuple((_model(program), inv.some(i, 8 - i)) for i, program in enumerate(programs, 1))
 
 
-@cache
-def _some_forget_the_first():
-    """A model whose first token alone is at another place with a cache."""
-    first = Program().with_part(
-        "positions", lambda start, T: torch.arange(T) + int(start == 0 and T == 1)
-    )
-    return [(_model(first), inv.some(n, 5)) for n in (1, 3)]
-
-
-def largest_of_each(model, ids):
-    logits, off = model(ids), []
-    cache = model.new_cache()
+def right_cache_difference(model, ids):
+    cache, logits = model.new_cache(), []
     for t in range(ids.shape[1]):
-        part = model(ids[:, [t]], cache)
-        part = part[:, 0] - logits[:, t]
-        off.append(part.abs().max())
-    return max(off).item()
+        logits.append(model(ids[:, t : t + 1], cache))
+    both = torch.cat(logits, dim=1), model(ids)
+    return (both[0] - both[1]).abs().max().item()
 
 
 def in_one_call(model, ids):
     cache = model.new_cache()
-    part = model(ids, cache)
-    part = part - model(ids)
-    return part.abs().max().item()
-
-
-def fresh_caches(model, ids):
-    rows = []
-    for x in ids.split(1, dim=1):
-        cache = model.new_cache()
-        rows.append(model(x, cache))
-    off = torch.cat(rows, dim=1) - model(ids)
-    return off.abs().max().item()
-
-
-def all_tokens_so_far(model, ids):
-    cache, rows = model.new_cache(), []
-    for t in range(1, ids.shape[1] + 1):
-        part = model(ids[:, :t], cache)
-        rows.append(part[:, -1:])
-    off = torch.cat(rows, dim=1) - model(ids)
-    return off.abs().max().item()
-
-
-def _difference(of=lambda difference: difference.abs().max()):
-    """The right answer, or one that reports something else of the difference (B, T, V)."""
-
-    def answer(model, ids):
-        cache = model.new_cache()
-        parts = [model(part, cache) for part in ids.split(1, dim=1)]
-        return of(torch.cat(parts, dim=1) - model(ids)).item()
-
-    return answer
+    both = model(ids, cache), model(ids)
+    return (both[0] - both[1]).abs().max().item()
 
 
 cache_difference = exercise(
@@ -241,26 +168,19 @@ cache_difference = exercise(
     "cache_difference(model, ids: (B, T)) -> the largest difference of a logit, token by token "
     "with a cache or all at once; model.new_cache() begins a text, model(ids, cache) goes on",
     cases=_some_forget,
-    more=_some_forget_the_first,
     praise="`cache_difference` is right: it is 0, but for rounding, where the cache is sound.",
-    right=[_difference(), largest_of_each],
+    right=[right_cache_difference],
     hints=[
-        "Which ids does the model read in its first call, if it reads one token at a time, and "
-        "which in its second?",
+        "Which ids does the model read in its first and second call, one token at a time?",
         "Make one cache. Give the model `ids[:, t : t + 1]` and this cache for each t, join the "
         "logits along `dim=1`, and compare them with ...",
     ],
     question=which(
         "reads all tokens in one call",
-        beside=[largest_of_each],
-        others=["begins a cache for each token", "reads the text so far again each time"],
+        beside=[right_cache_difference],
+        others=["cache)) -> model.new_cache()))", "t : t + 1], cache) -> : t + 1], cache)[:, -1:]"],
     ),
     mistakes=[
-        mistake(
-            "compares the last token only",
-            "Only the last logits are compared here: the largest difference may be before them",
-            _difference(lambda difference: difference[:, -1].abs().max()),
-        ),
         mistake(
             "reads all tokens in one call",
             "All tokens are read in one call, and the cache is never used: give the model one "
@@ -268,16 +188,16 @@ cache_difference = exercise(
             in_one_call,
             specific=True,
         ),
-        mistake(
-            "begins a cache for each token",
-            "Each token meets an empty cache: make one, and go on with it",
-            fresh_caches,
-        ),
-        mistake(
-            "reads the text so far again each time",
-            "The cache holds the tokens before, so give the model only the new one: "
-            "`ids[:, t : t + 1]`",
-            all_tokens_so_far,
+        *edits(
+            right_cache_difference,
+            {
+                ".abs() -> [:, -1].abs()": "Only the last logits are compared here: the largest "
+                "difference may be before them",
+                "cache)) -> model.new_cache()))": "Each token meets an empty cache: make one, and "
+                "go on with it",
+                "t : t + 1], cache) -> : t + 1], cache)[:, -1:]": "The cache holds the tokens "
+                "before, so give the model only the new one: `ids[:, t : t + 1]`",
+            },
         ),
     ],
 )
@@ -285,36 +205,25 @@ cache_difference = exercise(
 # --- 23.3: a bug that is not found ---------------------------------------------------------------
 
 
-def _heads():
-    return torch.arange(2 * 4 * 5 * 3.0).view(2, 4, 5, 3)
-
-
-def _merging(merge):
-    """A class of GPTs, each of which merges its heads in this way."""
-
-    class Merging(SmallGPT):
-        def __init__(self, sizes):
-            super().__init__(sizes, Parts(merge_heads=merge))
-
-    return Merging
-
-
 def judge_hidden(call):
-    got = call(_heads()).like(torch.zeros(2, 5, 12))
+    got = call(torch.arange(2 * 4 * 5 * 3.0).view(2, 4, 5, 3)).like(torch.zeros(2, 5, 12))
     expect(got.shape == (2, 5, 12), f"`{call}` returned {tuple(got.shape)}, expected (2, 5, 12).")
     expect(bool(got.isfinite().all()), "It returns nan or infinity, which any test would find.")
-    program, ids = Program(), inv.some(3, 12)
-    healthy = inv.small(program)
-    broken = _merging(call.function)(healthy.config).eval()
+    ids, healthy = inv.some(3, 12), inv.small(Program())
+    broken = inv.small(merging(call.function))
     broken.load_state_dict(healthy.state_dict())
     with torch.no_grad():
         off = float((broken(ids) - healthy(ids)).abs().max())
     expect(off > 0.01, "This is no bug: with the same weights the logits are those of a right GPT.")
     report = diagnose(broken)
     if report.faults:
-        found = report[report.faults[0]]
-        expect(False, f"`diagnose` finds it. The test of {found.test} says: {found.measured}.")
+        fault = report[report.faults[0]]
+        expect(False, f"`diagnose` finds it. The test of {fault.test} says: {fault.measured}.")
     return f"No test finds it, and with the same weights logits are off by up to {off:.1f}."
+
+
+def right_my_merge(x):
+    return x.permute(0, 2, 3, 1).flatten(2)
 
 
 def heads_turned_over(x):
@@ -322,32 +231,12 @@ def heads_turned_over(x):
     return x.flatten(2)
 
 
-def by_channel(x):
-    x = x.permute(0, 2, 3, 1)
-    return x.flatten(2)
-
-
-def reshaped_only(x):
-    B, H, T, D = x.shape
-    return x.reshape(B, T, H * D)
-
-
-def rows_exchanged(x):
-    x = x.flip(0).transpose(1, 2)
-    return x.flatten(2)
-
-
-def gradient_cut_off(x):
-    x = -x.transpose(1, 2).flatten(2)
-    return x.detach()
-
-
 my_merge = exercise(
     "23.3",
     "my_merge(x: (B, H, T, D)) -> (B, T, H · D); it replaces the merging of heads, changes a "
     "model's logits, and no test of `diagnose` finds it",
     judge=judge_hidden,
-    right=[heads_turned_over, by_channel],
+    right=[right_my_merge, heads_turned_over],
     hints=[
         "The tests see what must hold for *any* weights. What can you do to the channels of a "
         "position that the next matrix could undo?",
@@ -355,27 +244,20 @@ my_merge = exercise(
         "so put its heads, or its channels, into ...",
     ],
     question=which(
-        "leaves the transpose out",
-        beside=[heads_turned_over, by_channel],
-        others=["exchanges the rows of a batch", "cuts the gradient off"],
+        "permute(0, 2, 3, 1).flatten(2) -> reshape(len(x), x.shape[2], -1)",
+        beside=[right_my_merge, heads_turned_over],
+        others=["x.permute -> x.flip(0).permute", "flatten(2) -> flatten(2).detach()"],
         text="Two of these are hidden well. Which one would a test find, and why?",
     ),
-    mistakes=[
-        refused("is healthy", "This is no bug", lambda x: x.transpose(1, 2).flatten(2)),
-        refused(
-            "leaves the transpose out",
-            "The test of causality says",
-            reshaped_only,
-        ),
-        refused(
-            "exchanges the rows of a batch",
-            "The test of rows says",
-            rows_exchanged,
-        ),
-        refused(
-            "cuts the gradient off",
-            "The test of gradients says",
-            gradient_cut_off,
-        ),
-    ],
+    mistakes=edits(
+        right_my_merge,
+        {
+            "permute(0, 2, 3, 1) -> transpose(1, 2)": "This is no bug",
+            "permute(0, 2, 3, 1).flatten(2) -> reshape(len(x), x.shape[2], -1)": "The test of "
+            "causality says",
+            "x.permute -> x.flip(0).permute": "The test of rows says",
+            "flatten(2) -> flatten(2).detach()": "The test of gradients says",
+        },
+        quoted=True,
+    ),
 )

@@ -5,8 +5,7 @@ from html import escape
 from typing import Any
 
 from scratchformer_course.ch23_silent_bugs.clinic import CLINIC, QUESTIONS, broken_by
-from scratchformer_course.ch23_silent_bugs.patients import PATIENTS
-from scratchformer_course.ch23_silent_bugs.prices import Price, prices
+from scratchformer_course.ch23_silent_bugs.faults import FAULTS
 from scratchformer_course.kit.figure.live_figure import LiveFigure
 from scratchformer_course.kit.figure.still import table
 
@@ -28,7 +27,6 @@ def two_curves(stored: Mapping) -> LiveFigure:
 
     `stored` is what `lab/silent_bugs.py` has measured. Raises ValueError where a pair was not.
     """
-    found = {figure: prices(stored, figure) for figure in ("right", "reported", "loaded")}
     pairs = []
     for name, (is_first, where) in PAIRS.items():
         curves = _curves(name, stored)
@@ -37,8 +35,8 @@ def two_curves(stored: Mapping) -> LiveFigure:
                 "curves": curves if is_first else curves[::-1],
                 "broken": 0 if is_first else 1,
                 "where": where,
-                "spread": stored["twins"][PATIENTS[name].twin]["spread"],
-                **_prices(found, name),
+                "spread": stored["twins"][FAULTS[name].setting]["spread"],
+                **_prices(stored, name),
             }
         )
     settings = {"pairs": pairs, "steps": stored["settings"]["steps"]}
@@ -51,26 +49,25 @@ def clinic(stored: Mapping) -> LiveFigure:
     The answers to the questions are computed, by the invariants of `invariants.py`. Raises
     ValueError for a patient without a stored curve.
     """
-    found = {figure: prices(stored, figure) for figure in ("right", "reported", "loaded")}
     cases = []
     for name, case in CLINIC.items():
-        patient = PATIENTS[name]
+        fault = FAULTS[name]
         names = sorted([name, *case.others], key=_title)
-        broken, repaired = patient.code()
-        own: dict[str, Any] = {
+        broken, repaired = fault.code()
+        shown: dict[str, Any] = {
             "symptom": case.symptom,
             "curves": _curves(name, stored),
-            "asked": [broken_by(patient.program, tests) for tests in QUESTIONS.values()],
-            "choices": [[_title(each), case.others.get(each)] for each in names],
+            "asked": [broken_by(fault.program, tests) for tests in QUESTIONS.values()],
+            "choices": [[_title(other), case.others.get(other)] for other in names],
             "says": case.cause,
             "broken": broken,
             "repaired": repaired,
-            "invariant": (patient.invariant.__doc__ or "").splitlines()[0],
+            "invariant": (fault.invariant.__doc__ or "").splitlines()[0],
             "thread": case.thread,
             "found": case.found,
             "near": case.near,
         }
-        cases.append(own | _prices(found, name))
+        cases.append(shown | _prices(stored, name))
     settings = {
         "patients": cases,
         "questions": list(QUESTIONS),
@@ -80,24 +77,23 @@ def clinic(stored: Mapping) -> LiveFigure:
 
 
 def _curves(name: str, stored: Mapping) -> list[list[float]]:
-    """The patient's curve and its twin's. A fault outside of training has its twin's curve."""
-    patient = PATIENTS[name]
-    twin = stored["twins"].get(patient.twin, {}).get("curve", [])
-    own = stored["patients"].get(name, {}).get("curve", []) if patient.trained else twin
-    if not twin or len(own) != len(twin):
-        raise ValueError(
-            f"curves of {len(own)} and {len(twin)} points for {name}, expected as many"
-        )
-    return [own, twin]
+    """The faulty program's curve and the healthy one's, which may be the same."""
+    fault = FAULTS[name]
+    healthy = stored["twins"].get(fault.setting, {}).get("curve", [])
+    broken = stored["patients"].get(name, {}).get("curve", []) if fault.trained else healthy
+    if not healthy or len(broken) != len(healthy):
+        points = f"{len(broken)} and {len(healthy)} points"
+        raise ValueError(f"curves of {points} for {name}, expected as many")
+    return [broken, healthy]
 
 
 def _title(name: str) -> str:
-    return PATIENTS[name].title.replace("`", "")
+    return FAULTS[name].title.replace("`", "")
 
 
-def _prices(found: Mapping[str, Mapping[str, Price]], name: str) -> dict[str, list[float]]:
-    """A patient's prices, those that were measured."""
-    measured = {figure: costs[name] for figure, costs in found.items() if name in costs}
+def _prices(stored: Mapping, name: str) -> dict[str, list[float]]:
+    """A fault's prices, those that were measured."""
+    measured = stored["patients"][name].get("prices", {})
     return {figure: [round(nats, 3) for nats in cost] for figure, cost in measured.items()}
 
 
@@ -121,7 +117,7 @@ def _still_clinic(cases: list[dict]) -> str:
     rows = []
     for case in cases:
         title = next(title for title, why in case["choices"] if why is None)
-        failed = next((said for said in case["asked"] if said), "")
+        failed = next(filter(None, case["asked"]), "")
         rows.append(map(escape, (case["symptom"], failed, title)))
     return (
         "<p>This figure is live where JavaScript runs: there you put the questions, and choose a "

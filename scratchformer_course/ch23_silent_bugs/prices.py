@@ -20,4 +20,4 @@ def prices(stored: Mapping, figure: str = "right") -> dict[str, Price]:
     weights, without training.
     """
     measured = {name: patient.get("prices", {}) for name, patient in stored["patients"].items()}
-    return {name: Price(*found[figure]) for name, found in measured.items() if figure in found}
+    return {name: Price(*rows[figure]) for name, rows in measured.items() if figure in rows}

@@ -1,12 +1,13 @@
-"""All that is done with the small GPT: its text, its training, its scores, its files, its writing.
+"""A small language model of the library, its text, its training, its file and its writing.
 
-Each step is a small function, and `Program` holds one of each, so that a fault can be put in by
-replacing one. What is here is healthy.
+`Program` holds the functions in which a fault of `faults.py` can be: the library's, and those of
+this file that are not in it. What is here is healthy.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 import torch
@@ -14,13 +15,51 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.utils import clip_grad_norm_
 
+from scratchformer.attention import MultiHeadAttention, scaled_dot_product_attention
+from scratchformer.data.corpora import train_val_split
 from scratchformer.data.masking import IGNORED
-from scratchformer.training import learning_rate, token_loss
-from scratchformer_course.ch23_silent_bugs.model import Parts, Sizes, SmallGPT
+from scratchformer.generation.sampling import _truncate
+from scratchformer.models.gpt import GPT, GPTConfig
+from scratchformer.models.llama import Llama, LlamaConfig
+from scratchformer.training.config import learning_rate, parameter_groups
+from scratchformer.training.losses import token_loss
 
 Batch = tuple[Tensor, Tensor]
 Loss = Callable[[nn.Module, Tensor, Tensor], tuple[Tensor, Tensor]]
+Model = Any  # a GPT or a Llama, or one of a copy of the library
+SIZES: dict[str, int] = {"context_length": 32, "d_model": 64, "n_heads": 4, "n_layers": 2}
 WORKERS, DECAY = 4, 0.1
+FIRST_OF_A_NETWORK = ("c_fc.weight", "gate_proj.weight", "up_proj.weight")
+CONV1D = ("c_attn.weight", "c_proj.weight", "c_fc.weight")  # GPT-2's file has them transposed
+
+
+# --- the model -----------------------------------------------------------------------------------
+
+
+class LayerNorm(nn.Module):
+    """PyTorch's, written out: mean 0 and variance 1 at each position, then scaled and moved."""
+
+    def __init__(self, width: int, bias: bool = True):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(width))
+        self.bias = nn.Parameter(torch.zeros(width))
+
+    def forward(self, x: Float[Tensor, "B T C"]) -> Float[Tensor, "B T C"]:
+        mean = x.mean(dim=-1, keepdim=True)
+        var = x.var(dim=-1, unbiased=False, keepdim=True)
+        return self.weight * (x - mean) / torch.sqrt(var + 1e-5) + self.bias
+
+
+def write_attention_out(model: nn.Module) -> None:
+    """Have attention computed by `scaled_dot_product_attention`, not by PyTorch's kernel."""
+
+    def ask_for_weights(module, args, kwargs):
+        return args, kwargs | {"need_weights": True}
+
+    for module in model.modules():
+        if getattr(module, "records", False):
+            module.register_forward_pre_hook(ask_for_weights, with_kwargs=True)
+            module.register_forward_hook(lambda module, args, output: output[0])
 
 
 # --- the text ------------------------------------------------------------------------------------
@@ -29,12 +68,6 @@ WORKERS, DECAY = 4, 0.1
 def stored(ids: Sequence[int] | np.ndarray) -> np.ndarray:
     """The token ids as they lie in a file."""
     return np.array(ids).astype(np.uint16)
-
-
-def split(ids: Int[Tensor, "N ..."]) -> tuple[Tensor, Tensor]:
-    """The first nine tenths to train on, and the last tenth to validate."""
-    n = len(ids) * 9 // 10
-    return ids[:n], ids[n:]
 
 
 def worker_seed(seed: int, worker: int) -> int:
@@ -55,24 +88,9 @@ def real_targets(x: Int[Tensor, "B T"], y: Int[Tensor, "B T"], pad: int) -> Int[
 # --- training ------------------------------------------------------------------------------------
 
 
-def loss(
-    logits: Float[Tensor, "B T V"], y: Int[Tensor, "B T"]
-) -> tuple[Float[Tensor, ""], Int[Tensor, ""]]:
-    """The nats of a batch, summed, and its number of targets."""
-    return token_loss(logits.float(), y)
-
-
-def prepare(model: SmallGPT) -> SmallGPT:
+def prepare(model: Model) -> Model:
     """The model as it is trained: its weights are float32."""
     return model.float()
-
-
-def groups(model: nn.Module) -> list[dict[str, Any]]:
-    """Two groups for AdamW: matrices decay, biases and norms do not."""
-    matrices = [p for p in model.parameters() if p.dim() >= 2]
-    vectors = [p for p in model.parameters() if p.dim() < 2]
-    no_decay = {"params": vectors, "weight_decay": 0.0}
-    return [{"params": matrices, "weight_decay": DECAY}, no_decay]
 
 
 def rate(updates: int, batches: int, steps: int, peak: float) -> float:
@@ -98,8 +116,6 @@ def update(
 
 # --- files and writing ---------------------------------------------------------------------------
 
-CONV1D = ("c_attn.weight", "c_proj.weight", "c_fc.weight")  # GPT-2's file has them transposed
-
 
 def save(model: nn.Module) -> dict[str, Tensor]:
     """What a file in GPT-2's layout holds."""
@@ -120,11 +136,7 @@ def load(model: nn.Module, file: dict[str, Tensor]) -> None:
 
 def nucleus(p: Float[Tensor, "B V"], top_p: float) -> Float[Tensor, "B V"]:
     """Keep the fewest likeliest tokens whose probabilities reach top_p; the others become 0."""
-    p, order = p.sort(dim=-1, descending=True)
-    before = p.cumsum(dim=-1) - p  # what the likelier tokens hold together
-    kept = before < top_p
-    kept[:, 0] = True
-    return torch.zeros_like(p).scatter(1, order, p * kept)
+    return _truncate(p, None, top_p)
 
 
 # --- the program ---------------------------------------------------------------------------------
@@ -138,6 +150,7 @@ class Setting:
     step. With `resumed` the model is saved after half of the steps, and goes on from the file.
     """
 
+    modern: bool = False  # a Llama, else a GPT
     sizes: dict[str, Any] = field(default_factory=dict)
     tokens: str = "characters"  # or "subwords"
     characters: int | None = None  # of the text that is used; None: all
@@ -148,38 +161,42 @@ class Setting:
 
 @dataclass(frozen=True)
 class Program:
-    """The parts of the model, and of all that is done with it."""
+    """A setting, and the functions with which a model is built, trained and used."""
 
     setting: Setting = field(default_factory=Setting)
-    parts: Parts = field(default_factory=Parts)
-    stored: Callable[..., np.ndarray] = stored
-    split: Callable[..., tuple[Tensor, Tensor]] = split
-    worker_seed: Callable[[int, int], int] = worker_seed
-    next_tokens: Callable[..., tuple[Tensor, Tensor]] = next_tokens
-    real_targets: Callable[..., Tensor] = real_targets
-    loss: Callable[..., tuple[Tensor, Tensor]] = loss
-    prepare: Callable[[SmallGPT], SmallGPT] = prepare
-    groups: Callable[[nn.Module], list[dict[str, Any]]] = groups
-    rate: Callable[[int, int, int, float], float] = rate
-    update: Callable[..., float] = update
-    load: Callable[[nn.Module, dict[str, Tensor]], None] = load
-    nucleus: Callable[..., Tensor] = nucleus
 
-    def with_part(self, name: str, part: Callable) -> "Program":
-        """The same with one part, of the model or of the program, replaced."""
-        changes: dict[str, Any] = {name: part}
-        if name in Parts.__dataclass_fields__:
-            return replace(self, parts=replace(self.parts, **changes))
-        return replace(self, **changes)
+    attend = staticmethod(scaled_dot_product_attention)
+    attention = MultiHeadAttention
+    norm = LayerNorm
+    stored = staticmethod(stored)
+    split = staticmethod(train_val_split)
+    worker_seed = staticmethod(worker_seed)
+    next_tokens = staticmethod(next_tokens)
+    real_targets = staticmethod(real_targets)
+    loss = staticmethod(token_loss)
+    prepare = staticmethod(prepare)
+    groups = staticmethod(parameter_groups)
+    rate = staticmethod(rate)
+    update = staticmethod(update)
+    load = staticmethod(load)
+    nucleus = staticmethod(nucleus)
 
-    def part(self, name: str) -> Callable:
-        """The part of that name."""
-        return getattr(self.parts if name in Parts.__dataclass_fields__ else self, name)
+    def model(self, vocab_size: int, seed: int = 0, **sizes: Any) -> Model:
+        """A new model; `sizes` replace those of the setting.
 
-    def model(self, vocab_size: int, seed: int = 0, **sizes: Any) -> SmallGPT:
-        """A new model; `sizes` replace those of the setting."""
+        The first matrices of its networks start at 1 / √d_model: in so narrow a model 0.02 would
+        leave them little to say.
+        """
         torch.manual_seed(seed)
-        return SmallGPT(Sizes(vocab_size, **(self.setting.sizes | sizes)), self.parts)
+        sizes = {"vocab_size": vocab_size} | SIZES | self.setting.sizes | sizes
+        with patch.object(nn, "LayerNorm", LayerNorm):
+            modern = self.setting.modern
+            model = Llama(LlamaConfig(**sizes)) if modern else GPT(GPTConfig(**sizes))
+        write_attention_out(model)
+        for name, p in model.named_parameters():
+            if name.endswith(FIRST_OF_A_NETWORK):
+                p.data.mul_(p.shape[1] ** -0.5 / 0.02)
+        return model
 
     def nats(self, model: nn.Module, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         """The loss of a batch, by this program: a sum, and the number of targets."""
@@ -220,13 +237,13 @@ def drawn(program: Program, ids: Tensor, rows: int, T: int, seed: int) -> Iterat
 class Trained(NamedTuple):
     """A model, and its loss at each step as the program reports it."""
 
-    model: SmallGPT
+    model: Model
     losses: list[float]
 
 
 def new_optimizer(program: Program, model: nn.Module) -> torch.optim.Optimizer:
     """AdamW on the program's groups."""
-    return torch.optim.AdamW(program.groups(model), betas=(0.9, 0.95))
+    return torch.optim.AdamW(program.groups(model, DECAY), betas=(0.9, 0.95))
 
 
 def train(
@@ -244,15 +261,14 @@ def train(
         if program.setting.resumed and step == steps // 2:
             model = reopened(program, model)
             optimizer = new_optimizer(program, model)
-        now = program.rate(step, step * n, steps, peak)
         for group in optimizer.param_groups:
-            group["lr"] = now
+            group["lr"] = program.rate(step, step * n, steps, peak)
         parts = [program.batch(part, pad) for part in next(batches).chunk(n)]
         losses.append(program.update(model, optimizer, parts, program.nats))
     return Trained(model, losses)
 
 
-def reopened(program: Program, model: SmallGPT) -> SmallGPT:
+def reopened(program: Program, model: Model) -> Model:
     """A new model with what the old one's file holds, as this program reads it."""
     other = program.prepare(program.model(model.config.vocab_size, seed=1))
     program.load(other, save(model))

@@ -13,9 +13,7 @@ from torch import Tensor
 
 from scratchformer.data.masking import IGNORED
 from scratchformer.training import eval_mode, token_loss
-from scratchformer_course.ch23_silent_bugs import program as healthy
-from scratchformer_course.ch23_silent_bugs.model import SmallGPT
-from scratchformer_course.ch23_silent_bugs.program import Program, call, windows
+from scratchformer_course.ch23_silent_bugs.program import Model, Program, call, windows
 
 FEW, MANY = 128, 1024  # rows; more in a call take no less time for each
 
@@ -26,7 +24,7 @@ def scored_rows(ids: Tensor, T: int, most: int = MANY) -> Tensor:
     return rows[:: -(-len(rows) // most)]
 
 
-def reported(program: Program, model: SmallGPT, held_out: Tensor) -> float:
+def reported(program: Program, model: Model, held_out: Tensor) -> float:
     """Nats per token as the program itself computes them, its faults included."""
     pad, nats, targets = program.pad(model), 0.0, 0
     with eval_mode(model):
@@ -37,7 +35,7 @@ def reported(program: Program, model: SmallGPT, held_out: Tensor) -> float:
 
 
 def right(
-    program: Program, model: SmallGPT, held_out: Tensor, how: str = "pass", few: bool = False
+    program: Program, model: Model, held_out: Tensor, how: str = "pass", few: bool = False
 ) -> float:
     """Nats per real token of held-out rows; `how` is a key of PREDICT.
 
@@ -47,20 +45,20 @@ def right(
     few = few or how != "pass"
     with eval_mode(model):
         for rows in scored_rows(held_out, model.context_length, FEW if few else MANY).split(FEW):
-            x, y = healthy.next_tokens(rows)
-            y = y if pad is None else healthy.real_targets(x, y, pad)
+            x, y = Program.next_tokens(rows)
+            y = y if pad is None else Program.real_targets(x, y, pad)
             nats += token_loss(PREDICT[how](model, x, pad).float(), y)[0].item()
             targets += int((y != IGNORED).sum())
     return nats / targets
 
 
-def by_prefixes(model: SmallGPT, x: Int[Tensor, "B T"], pad: int | None = None) -> Tensor:
+def by_prefixes(model: Model, x: Int[Tensor, "B T"], pad: int | None = None) -> Tensor:
     """Logits (B, T, V), each from a call that has seen nothing of what follows."""
     ends = range(1, x.shape[1] + 1)
     return torch.stack([call(model, x[:, :t], pad)[:, -1] for t in ends], dim=1)
 
 
-def by_cache(model: SmallGPT, x: Int[Tensor, "B T"], pad: int | None = None) -> Tensor:
+def by_cache(model: Model, x: Int[Tensor, "B T"], pad: int | None = None) -> Tensor:
     """Logits (B, T, V), token by token, after another text has been read in the same way."""
     logits: list[Tensor] = []
     for text in (x.roll(1, dims=0), x):
@@ -77,7 +75,7 @@ PREDICT: dict[str, Callable[..., Tensor]] = {
 }
 
 
-def written(program: Program, model: SmallGPT, texts: int, top_p: float, seed: int) -> float:
+def written(program: Program, model: Model, texts: int, top_p: float, seed: int) -> float:
     """How surprising the model finds what it writes itself, in nats per token.
 
     It writes to the end of its context from a single token, 0, by the program's nucleus.

@@ -1,4 +1,4 @@
-"""What the patients are trained on: a text as ids, or its lines as padded rows."""
+"""What programs are trained on: a text as ids, or its lines as padded rows."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -8,8 +8,7 @@ import torch
 from torch import Tensor
 
 from scratchformer.tokenizers import ByteBPE, CharTokenizer
-from scratchformer_course.ch23_silent_bugs.model import Sizes
-from scratchformer_course.ch23_silent_bugs.program import Setting
+from scratchformer_course.ch23_silent_bugs.program import SIZES, Setting
 
 MERGES = 256  # as many as there are bytes: half of the vocabulary does not fit into one
 
@@ -44,6 +43,6 @@ def padded_lines(text: str, length: int) -> tuple[Tensor, int]:
 def tokens(text: str, setting: Setting, stored: Callable) -> tuple[Tensor, int]:
     """The text as the setting asks for it, after it has been stored, and the vocabulary's size."""
     if setting.lines:
-        return padded_lines(text, setting.sizes.get("context_length", Sizes.context_length) + 1)
+        return padded_lines(text, (SIZES | setting.sizes)["context_length"] + 1)
     ids, V = encoded(text, setting.tokens, setting.characters)
     return torch.from_numpy(stored(ids).astype("int64")), V

@@ -68,8 +68,8 @@ def themed_svg(figure: Figure) -> str:
     left, bottom, width, height = map(float, head.split('viewBox="')[1].split('"')[0].split())
     body = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", body, flags=re.DOTALL)
     body = re.sub(r'<g id="[^"]*"', "<g", body)  # nothing refers to groups
-    own = f"f{zlib.crc32(body.encode()):08x}"
-    body = re.sub(r"<[^>]*>", lambda tag: _themed_tag(tag.group(), own), body)
+    prefix = f"f{zlib.crc32(body.encode()):08x}"
+    body = re.sub(r"<[^>]*>", lambda tag: _themed_tag(tag.group(), prefix), body)
     widest = ENLARGED * width * 4 / 3  # from points to pixels
     style = f"width: 100%; max-width: {widest:.0f}px; height: auto; display: block; margin: 0 auto"
     return (
@@ -79,9 +79,9 @@ def themed_svg(figure: Figure) -> str:
     )
 
 
-def _themed_tag(tag: str, own: str) -> str:
+def _themed_tag(tag: str, prefix: str) -> str:
     """An SVG tag whose names begin with `own`, in the page's colour of text where it was black."""
-    tag = re.sub(r'(?<=\sid=")|(?<=href="#)|(?<=url\(#)', own, tag)
+    tag = re.sub(r'(?<=\sid=")|(?<=href="#)|(?<=url\(#)', prefix, tag)
     tag = re.sub(f"{INK}|#000000", "currentColor", tag)
     return re.sub(r"'DejaVu Sans'(?=[;\"])", "'DejaVu Sans', sans-serif", tag)
 

@@ -97,8 +97,8 @@ def read(path: Path) -> Chapter:
 def line(chapter: Chapter, known: dict[str, Chapter]) -> str:
     """The line of facts below a chapter's title, as Markdown."""
 
-    def link(found: re.Match[str]) -> str:
-        return f"{{doc}}`{found[1]}{found[2]} </{known[found[2]].docname}>`"
+    def link(match: re.Match[str]) -> str:
+        return f"{{doc}}`{match[1]}{match[2]} </{known[match[2]].docname}>`"
 
     needs = re.sub(r"(chapter |)\{(\d\d)\}", link, chapter.needs_text)
     reading = f"about {chapter.minutes} minutes"
@@ -116,11 +116,11 @@ def parts(root: Path) -> dict[str, list[str]]:
     import yaml
 
     toc = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
-    found = {
+    chapters_of = {
         part["caption"]: re.findall(r"notebooks/(\d\d)_", str(part["chapters"]))
         for part in toc["parts"]
     }
-    return {name: numbers for name, numbers in found.items() if numbers}
+    return {name: numbers for name, numbers in chapters_of.items() if numbers}
 
 
 def text(cell: dict[str, Any]) -> str:

@@ -21,7 +21,10 @@ from scratchformer.tokenizers import ByteBPE, CharTokenizer
 from scratchformer.training import eval_mode
 from scratchformer_course.page_model.speedrun import SpeedrunConfig, SpeedrunGPT
 
-TRAINING_ONLY = ("zero_init", "wide_init", "bigram_dropout")  # a trained model does not show them
+# A trained model does not show these
+TRAINING_ONLY = ("zero_init", "wide_init", "bigram_dropout", "explicit_attention")
+# Switches that the page's model does not have
+UNKNOWN = {"norm", "n_kv_heads", "qk_norm_weights", "window", "n_experts", "n_active"}
 LARGEST_FLOAT16 = torch.finfo(torch.float16).max
 
 
@@ -44,15 +47,24 @@ def describe(model: nn.Module, tokenizer: Any) -> dict[str, Any]:
             f"the tokenizer has {tokenizer.vocab_size} tokens, "
             f"expected the model's vocab_size={twin.config.vocab_size}"
         )
-    config = {k: v for k, v in asdict(twin.config).items() if k not in TRAINING_ONLY}
     description = {
-        "config": config,
+        "config": page_settings(twin.config),
         "tensors": [{"name": name, "shape": list(t.shape)} for name, t in weights.items()],
         "weights": pack(weights),
         "tokenizer": described_tokenizer,
     }
     text = json.dumps(description, sort_keys=True)
     return {"hash": hashlib.sha256(text.encode()).hexdigest()[:16], **description}
+
+
+def page_settings(config: SpeedrunConfig) -> dict[str, Any]:
+    """What the page's model is told; ValueError for a switch that it does not have."""
+    settings = asdict(config)
+    for field in fields(config):
+        value, other = settings[field.name], ("swiglu", "rotary_halves")
+        if value in other or (field.name in UNKNOWN and value != field.default):
+            raise ValueError(f"{field.name}={value!r}: the model of the page cannot compute that")
+    return {k: v for k, v in settings.items() if k not in (*TRAINING_ONLY, *UNKNOWN)}
 
 
 def pack(weights: dict[str, Tensor]) -> str:
@@ -129,8 +141,8 @@ def _possible_configs(model: nn.Module, weights: dict[str, Tensor]) -> list[Spee
         return [model.config]
     if isinstance(model, GPT):
         shared = {f.name for f in fields(SpeedrunConfig)}
-        own = asdict(model.config)
-        return [SpeedrunConfig(**{k: v for k, v in own.items() if k in shared})]
+        settings = asdict(model.config)
+        return [SpeedrunConfig(**{k: v for k, v in settings.items() if k in shared})]
     V, C = weights["wte.weight"].shape
     return [
         SpeedrunConfig(

@@ -3,6 +3,8 @@
 // A view registers itself in `course.explorer.views` under its name, as a title and a
 // function `build(context)` that gives {element, update(state)}. It is asked to update when the
 // prompt has changed and the view is in sight.
+//
+// Needs: model.js tokenizer.js scene.js
 
 course.define("explorer", () => {
   const { el, newId, label, visible, tabs, sum, newStatus } = course.live;

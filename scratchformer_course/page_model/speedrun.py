@@ -1,7 +1,8 @@
 """The speedrun's model: a GPT with what has been found since GPT-2, to be read from top to bottom.
 
 Each idea has a switch in `SpeedrunConfig`, so that its worth can be measured. With all of them
-off, this is GPT without dropout, and a test holds the two equal. What is new:
+off, this is GPT without dropout, and with other settings it is Llama; tests hold both. Beside what
+chapter 19 tells of Llama:
 
 - rotary positions in place of a learned table (Su et al. 2021)
 - queries and keys normalised before they meet (Henry et al. 2020; Dehghani et al. 2023)
@@ -11,12 +12,12 @@ off, this is GPT without dropout, and a test holds the two equal. What is new:
 - smear and bigram embeddings: the last tokens, ahead of any attention (Jordan et al. 2024)
 - value embeddings: every block sees the token itself in its values (Zhou et al. 2024)
 
-Attention is written out as the equation. On a CPU, for short texts in bfloat16, that takes a
-third of the time of PyTorch's fused kernel, at 256 positions two thirds.
+Attention is written out as the equation. On a CPU, for
+short texts in bfloat16, that takes a third of the time of PyTorch's fused kernel, at 256 positions
+two thirds.
 """
 
 import math
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,48 +27,13 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from scratchformer.attention import KeyValueCache
-from scratchformer.blocks import check_sizes
+from scratchformer.models.llama import SwiGLU, rotate_halves
 from scratchformer.models.pretrained import load_model, save_model
 from scratchformer.positions import rotary
+from scratchformer_course.page_model.experts import Experts
+from scratchformer_course.page_model.speedrun_config import SpeedrunConfig
 
-
-@dataclass(frozen=True)
-class SpeedrunConfig:
-    """The sizes, as GPTConfig has them, and the ideas. Raises ValueError for what has no sense."""
-
-    vocab_size: int
-    context_length: int
-    d_model: int
-    n_heads: int
-    n_layers: int
-    bias: bool = True
-    norm_weights: bool = True  # a learned factor for each channel after a norm
-    embedding_norm: bool = False  # the sum of a token's embeddings is normalised too
-    activation: str = "gelu_tanh"  # or "relu2", the squared ReLU
-    positions: str = "learned"  # or "rotary"
-    qk_norm: bool = False  # queries and keys of one size: attention saturates later
-    tied: bool = True  # False: the output head has a matrix of its own
-    zero_init: bool = False  # what adds to the stream starts at 0, an untied head too
-    wide_init: bool = False  # other matrices of a block start at 0.5 / √(inputs), not 0.02
-    smear: int = 0  # how many previous tokens are mixed into each
-    bigram_rows: int = 0  # rows of a table with a vector for each pair of tokens
-    bigram_dropout: float = 0.0  # the chance that a position lacks its pair's vector in training
-    value_embeddings: bool = False  # each block adds a vector of the token's own to its values
-
-    def __post_init__(self):
-        check_sizes(self)
-        if self.activation not in ("gelu_tanh", "relu2"):
-            raise ValueError(f"activation={self.activation!r}, expected 'gelu_tanh' or 'relu2'")
-        if self.positions not in ("learned", "rotary"):
-            raise ValueError(f"positions={self.positions!r}, expected 'learned' or 'rotary'")
-        if self.positions == "rotary" and self.d_model // self.n_heads % 2:
-            D = self.d_model // self.n_heads
-            raise ValueError(f"heads are {D} wide, expected an even width: rotary turns pairs")
-        for name in ("smear", "bigram_rows"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name}={getattr(self, name)}, expected 0 (none) or more")
-        if not 0 <= self.bigram_dropout < 1:
-            raise ValueError(f"bigram_dropout={self.bigram_dropout}, expected 0 to below 1")
+__all__ = ["SpeedrunConfig", "SpeedrunGPT"]
 
 
 class Smear(nn.Module):
@@ -113,13 +79,16 @@ class BigramEmbedding(nn.Module):
 
 
 class Attention(nn.Module):
-    """Causal self-attention, written out, with rotary positions and normalised queries and keys."""
+    """Causal self-attention, written out, with the switches that concern it."""
 
     def __init__(self, config: SpeedrunConfig):
         super().__init__()
         c = self.config = config
-        self.c_attn = nn.Linear(c.d_model, 3 * c.d_model, bias=c.bias)
+        self.widths = (c.d_model, c.kv_heads * c.D, c.kv_heads * c.D)  # of queries, keys, values
+        self.c_attn = nn.Linear(c.d_model, sum(self.widths), bias=c.bias)
         self.c_proj = nn.Linear(c.d_model, c.d_model, bias=c.bias)
+        if c.qk_norm_weights:
+            self.q_norm, self.k_norm = nn.RMSNorm(c.D, eps=1e-5), nn.RMSNorm(c.D, eps=1e-5)
 
     def forward(
         self,
@@ -128,21 +97,43 @@ class Attention(nn.Module):
         cache: KeyValueCache | None = None,
     ) -> Float[Tensor, "B T C"]:
         """`extra_values` are added to x's own. A `cache` holds the positions before x."""
-        (B, T, _), c = x.shape, self.config
-        q, k, v = self.c_attn(x).chunk(3, dim=-1)  # (B, T, C) each
+        c = self.config
+        q, k, v = self.c_attn(x).split(self.widths, dim=-1)
         if extra_values is not None:
             v = v + extra_values
-        q, k, v = (t.view(B, T, c.n_heads, -1).transpose(1, 2) for t in (q, k, v))  # (B, H, T, D)
-        if c.qk_norm:
+        q, k, v = (t.unflatten(-1, (-1, c.D)).transpose(1, 2) for t in (q, k, v))
+        if c.qk_norm_weights:
+            q, k = self.q_norm(q), self.k_norm(k)
+        elif c.qk_norm:
             q, k = F.layer_norm(q, q.shape[-1:]), F.layer_norm(k, k.shape[-1:])
+        offset = 0 if cache is None else len(cache)
         if c.positions == "rotary":
-            offset = 0 if cache is None else len(cache)
             q, k = rotary(q, offset), rotary(k, offset)
+        elif c.positions == "rotary_halves":
+            q, k = (rotate_halves(t, offset, 10_000.0) for t in (q, k))
         if cache is not None:
             cache.append(k, v)
             k, v = cache.k, cache.v
-        heads, _ = self.attend(q, k, v)
+        group = c.n_heads // c.kv_heads
+        if group > 1:
+            k, v = (t.repeat_interleave(group, dim=1) for t in (k, v))
+        explicit = c.explicit_attention and c.window is None
+        heads, _ = self.attend(q, k, v) if explicit else self.attend_fused(q, k, v)
         return self.c_proj(heads.transpose(1, 2).flatten(2))
+
+    def attend_fused(
+        self,
+        q: Float[Tensor, "B H T D"],
+        k: Float[Tensor, "B H S D"],
+        v: Float[Tensor, "B H S D"],
+    ) -> tuple[Float[Tensor, "B H T D"], None]:
+        """What `attend` gives, by PyTorch's kernel, in a window or without: no weights."""
+        (T, S), window = (q.shape[-2], k.shape[-2]), self.config.window
+        if T == S and (window is None or window >= T):
+            return F.scaled_dot_product_attention(q, k, v, is_causal=True), None
+        seen = torch.ones(T, S, dtype=torch.bool, device=q.device).tril(S - T)
+        seen = seen if window is None else seen.triu(S - T + 1 - window)
+        return F.scaled_dot_product_attention(q, k, v, seen), None
 
     def attend(
         self,
@@ -162,21 +153,36 @@ class Attention(nn.Module):
 class MLP(nn.Module):
     """Two linear layers and a GELU, or max(0, x)², whose slope grows with x."""
 
-    def __init__(self, config: SpeedrunConfig):
+    def __init__(self, config: SpeedrunConfig, d_ff: int):
         super().__init__()
         c = self.config = config
-        self.c_fc = nn.Linear(c.d_model, 4 * c.d_model, bias=c.bias)
-        self.c_proj = nn.Linear(4 * c.d_model, c.d_model, bias=c.bias)
+        self.c_fc = nn.Linear(c.d_model, d_ff, bias=c.bias)
+        self.c_proj = nn.Linear(d_ff, c.d_model, bias=c.bias)
 
-    def forward(self, x: Float[Tensor, "B T C"]) -> Float[Tensor, "B T C"]:
+    def forward(self, x: Float[Tensor, "*batch C"]) -> Float[Tensor, "*batch C"]:
         x = self.c_fc(x)
         squared = self.config.activation == "relu2"
         return self.c_proj(F.relu(x).square() if squared else F.gelu(x, approximate="tanh"))
 
 
-def make_norm(config: SpeedrunConfig) -> nn.LayerNorm:
-    """A layer norm, with or without learned weights."""
-    return nn.LayerNorm(config.d_model, elementwise_affine=config.norm_weights, bias=config.bias)
+def make_norm(config: SpeedrunConfig) -> nn.Module:
+    """A norm of the stream, with or without learned weights."""
+    C, weights = config.d_model, config.norm_weights
+    if config.norm == "rms":
+        return nn.RMSNorm(C, eps=1e-5, elementwise_affine=weights)
+    return nn.LayerNorm(C, elementwise_affine=weights, bias=config.bias)
+
+
+def make_network(config: SpeedrunConfig) -> nn.Module:
+    """A block's feed-forward network, or experts with as many operations a token."""
+    c, share = config, config.n_active if config.n_experts else 1
+
+    def make() -> nn.Module:
+        if c.activation == "swiglu":  # about as many weights as the two matrices of MLP
+            return SwiGLU(c.d_model, round(8 * c.d_model / 3) // share)
+        return MLP(c, 4 * c.d_model // share)
+
+    return Experts(c.d_model, c.n_experts, c.n_active, make) if c.n_experts else make()
 
 
 class Block(nn.Module):
@@ -185,7 +191,7 @@ class Block(nn.Module):
     def __init__(self, config: SpeedrunConfig):
         super().__init__()
         self.ln_1, self.attn = make_norm(config), Attention(config)
-        self.ln_2, self.mlp = make_norm(config), MLP(config)
+        self.ln_2, self.mlp = make_norm(config), make_network(config)
 
     def forward(
         self,
@@ -245,19 +251,26 @@ class SpeedrunGPT(nn.Module):
         """Draw the weights a run starts with: GPT-2's, or zeros and wider ones."""
         c = self.config
         into_stream = 0.02 / math.sqrt(2 * c.n_layers)
-        zero = ("c_proj.weight", "lm_head.weight") if c.zero_init else ()
         for name, p in self.named_parameters():
-            if name.endswith(("bias", *zero)) or name.startswith(("smear", "bigrams", "values")):
+            adds = name.endswith(("c_proj.weight", "down_proj.weight"))
+            zero = c.zero_init and (adds or name == "lm_head.weight")
+            if zero or name.endswith("bias") or name.startswith(("smear", "bigrams", "values")):
                 nn.init.zeros_(p)
-            elif c.wide_init and name.startswith("h.") and p.dim() == 2 and "c_proj" not in name:
+            elif c.wide_init and name.startswith("h.") and p.dim() == 2 and not adds:
                 nn.init.normal_(p, std=0.5 / math.sqrt(p.shape[1]))  # about 0.02 at GPT-2's width
             elif p.dim() == 2:
-                nn.init.normal_(p, std=into_stream if name.endswith("c_proj.weight") else 0.02)
+                nn.init.normal_(p, std=into_stream if adds else 0.02)
 
     @property
     def context_length(self) -> int:
         """The most tokens that `forward` takes."""
         return self.config.context_length
+
+    @property
+    def balance(self) -> Tensor:
+        """The routers' losses of the last call, together; zero without experts."""
+        routers = [m.balance for m in self.modules() if isinstance(m, Experts)]
+        return torch.stack(routers).sum() if routers else torch.zeros(())
 
     def new_cache(self) -> list[Any]:
         """An empty KeyValueCache for each block and, behind them, a PreviousTokens."""

@@ -1,6 +1,11 @@
 // Training in the page: a button, a curve that grows beside what the model writes, and what the run
 // says of itself on the way. The parts of the page are in owntext.js, controls.js, plot.js, film.js,
 // score.js, talk.js, picture.js and result.js; workers.js computes, and kept.js keeps.
+//
+// Needs: page_model/explorer.js page_model/views/attention.js page_model/views/next.js
+// Needs: page_model/views/switches.js page_model/views/lens.js
+// Needs: kernels.js matrix.js trainer.js text.js counts.js session.js export.js workers.js owntext.js
+// Needs: controls.js plot.js film.js score.js talk.js picture.js kept.js result.js
 
 course.define("race", () => {
   /** @type {{ last: any, counts: any }} */

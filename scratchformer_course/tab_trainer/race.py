@@ -110,8 +110,8 @@ def _ease(corpus: str) -> str:
 def describe_corpus(corpus: Corpus) -> dict[str, Any]:
     """The text, packed, and a hash of it: a page holds it once, as it does a model's weights."""
     packed = base64.b64encode(gzip.compress(corpus.text.encode(), 9, mtime=0)).decode()
-    own = hashlib.sha256(corpus.text.encode()).hexdigest()[:16]
-    return {"hash": own, "name": corpus.name, "text_gzip": packed}
+    digest = hashlib.sha256(corpus.text.encode()).hexdigest()[:16]
+    return {"hash": digest, "name": corpus.name, "text_gzip": packed}
 
 
 def _curve(label: str, curve: dict[str, Any]) -> dict[str, Any]:

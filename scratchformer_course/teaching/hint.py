@@ -16,16 +16,16 @@ NOT_HERE = "its box on the page shows right answers beside a wrong one, so it is
 
 def hint(number: str, what: str = "1") -> list[str]:
     """The lines to print. LookupError without such an exercise; ValueError for another `what`."""
-    found = exercise(number)
-    lines = [f"Exercise {number}: {found.task}"]
+    asked = exercise(number)
+    lines = [f"Exercise {number}: {asked.task}"]
     if what == "question":
-        question = found.question
+        question = asked.question
         return [*lines, f"Question: {question.text if isinstance(question, Number) else NOT_HERE}"]
-    count = len(found.hints)
+    count = len(asked.hints)
     counts = [str(i + 1) for i in range(count)]
     if what not in counts:
         raise ValueError(f"expected {', '.join(counts)} or question after {number}, got {what!r}")
-    shown = zip(counts, found.hints[: int(what)], strict=False)
+    shown = zip(counts, asked.hints[: int(what)], strict=False)
     return lines + [f"Hint {i} of {count}: {text}" for i, text in shown]
 
 

@@ -17,8 +17,8 @@ def chapters() -> list[str]:
 def exercises(chapter: str) -> list[Exercise]:
     """The exercises of a chapter, such as "08_rotary", by number."""
     table = importlib.import_module(f"scratchformer_course.ch{chapter}.exercises")
-    found = [each for each in vars(table).values() if isinstance(each, Exercise)]
-    return sorted(found, key=lambda each: each.number)
+    known = [value for value in vars(table).values() if isinstance(value, Exercise)]
+    return sorted(known, key=lambda exercise: exercise.number)
 
 
 def exercise(number: str) -> Exercise:
@@ -26,10 +26,10 @@ def exercise(number: str) -> Exercise:
     first = number.partition(".")[0]
     for chapter in chapters():
         if first.isdecimal() and chapter.startswith(f"{int(first):02}_"):
-            found = exercises(chapter)
-            for each in found:
-                if each.number == number:
-                    return each
-            numbers = ", ".join(each.number for each in found)
+            known = exercises(chapter)
+            for candidate in known:
+                if candidate.number == number:
+                    return candidate
+            numbers = ", ".join(candidate.number for candidate in known)
             raise LookupError(f"there is no exercise {number}: chapter {chapter} has {numbers}")
     raise LookupError(f"expected the number of an exercise, such as 6.2, and got {number!r}")

@@ -1,17 +1,18 @@
-"""The speedrun's model: all off it is GPT; each idea is its published formula, and causal."""
+"""The speedrun's model: all off it is GPT, with six on Llama; ideas are formulas, and causal."""
 
 import math
+import re
 
 import pytest
 import torch
 import torch.nn.functional as F
 
-from lab import variants
 from scratchformer.attention import causal_mask
-from scratchformer.blocks import FeedForward
-from scratchformer.models import GPT, GPTConfig
+from scratchformer.models import GPT, GPTConfig, Llama, LlamaConfig
 from scratchformer.models.pretrained import save_as_gpt2
 from scratchformer.positions import rotary
+from scratchformer_course.ch19_since_gpt2.worth import CHANGES, MODERN
+from scratchformer_course.page_model.experts import Experts
 from scratchformer_course.page_model.speedrun import (
     Attention,
     BigramEmbedding,
@@ -21,6 +22,7 @@ from scratchformer_course.page_model.speedrun import (
 )
 
 SMALL = {"vocab_size": 11, "context_length": 8, "d_model": 16, "n_heads": 4, "n_layers": 2}
+ALL = {"vocab_size": 11, "context_length": 8, "d_model": 16, "n_heads": 4, "n_layers": 2}
 SPEEDRUN = {"type": "scratchformer_course.page_model.speedrun:SpeedrunGPT"} | {
     k: v for k, v in SMALL.items() if k != "vocab_size"
 }
@@ -37,14 +39,14 @@ ALL = {
     "value_embeddings": True,
     "bias": False,
 }
-OWN = [{}, *({name: value} for name, value in ALL.items()), ALL, {"bigram_rows": 7}, {"smear": 3}]
-# Parts of `lab/variants.py` go through the same tests
-ONE_BY_ONE = [*OWN, {"norm": "rms"}, {"activation": "swiglu"}, {"n_kv_heads": 2}, {"n_kv_heads": 1}]
-ONE_BY_ONE += [{"n_kv_heads": 2, "positions": "rotary", "qk_norm": True, "norm": "rms"}]
+SINCE_GPT2 = {change: {**switch} for change, switch in CHANGES.items()} | {"window": {"window": 3}}
+LLAMA = {k: v for change in MODERN for k, v in SINCE_GPT2[change].items()}
+ONE_BY_ONE = [{}, *({name: value} for name, value in ALL.items()), ALL, {"bigram_rows": 7}]
+ONE_BY_ONE += [{"smear": 3}, *SINCE_GPT2.values(), LLAMA, LLAMA | {"window": 3, "n_experts": 8}]
 
 
 def small(**options):
-    return variants.build(11, SPEEDRUN | options)
+    return SpeedrunGPT(SpeedrunConfig(**SMALL | options))
 
 
 def gpt(seed=0, **options):
@@ -85,7 +87,7 @@ def test_it_reads_the_weights_of_a_gpt_and_of_a_gpt_2(tmp_path):
     ours = SpeedrunGPT.from_pretrained(tmp_path / "gpt2")
     torch.testing.assert_close(ours(ids), theirs(ids), rtol=0, atol=1e-5)
     gpt(smear=1).save(tmp_path / "ours")
-    with pytest.raises(ValueError, match=r"holds no GPT: .*'norm_weights'"):
+    with pytest.raises(ValueError, match=r"holds no GPT: .*'norm'"):
         GPT.from_pretrained(tmp_path / "ours")
 
 
@@ -99,15 +101,15 @@ def test_a_changed_future_token_changes_no_past_logit(options):
         assert (before - after)[t, t].abs().max() > 1e-3
 
 
-@pytest.mark.parametrize("options", OWN, ids=str)
+@pytest.mark.parametrize("options", ONE_BY_ONE, ids=str)
 def test_a_cache_read_in_pieces_gives_the_logits_of_the_whole(options):
     model, ids = gpt(**options), torch.randint(11, (2, 6))
     cache = model.new_cache()
-    found = torch.cat([model(piece, cache) for piece in ids.split((3, 1, 2), dim=1)], dim=1)
-    torch.testing.assert_close(found, model(ids), rtol=1e-3, atol=1e-3)
+    pieces = torch.cat([model(piece, cache) for piece in ids.split((3, 1, 2), dim=1)], dim=1)
+    torch.testing.assert_close(pieces, model(ids), rtol=1e-3, atol=1e-3)
 
 
-@pytest.mark.parametrize("options", OWN, ids=str)
+@pytest.mark.parametrize("options", ONE_BY_ONE, ids=str)
 def test_every_option_is_written_and_read(options, tmp_path):
     model = gpt(**options)
     model.save(tmp_path)
@@ -117,7 +119,7 @@ def test_every_option_is_written_and_read(options, tmp_path):
     assert torch.equal(again(ids), model(ids))
 
 
-@pytest.mark.parametrize("options", [{}, ALL, *ONE_BY_ONE[len(OWN) :]], ids=str)
+@pytest.mark.parametrize("options", [{}, ALL, *SINCE_GPT2.values(), LLAMA], ids=str)
 def test_one_batch_is_learnt_by_heart_and_no_part_stands_idle(options):
     torch.manual_seed(0)
     model = small(**options)
@@ -150,8 +152,27 @@ def test_what_the_lookback_adds_starts_at_nothing():
     torch.testing.assert_close(model(ids), plain(ids))
 
 
+@pytest.mark.parametrize("window", [None, 3])
+def test_with_six_changes_it_is_llama(window):
+    model = gpt(**LLAMA, window=window)
+    config = LlamaConfig(**SMALL, n_kv_heads=1, qk_norm=True, window=window, norm_eps=1e-5)
+    llama, weights = Llama(config), {}
+    names = [("wte", "embed_tokens"), (r"^h\.", "layers."), (r"attn\.c_proj", "attn.o_proj")]
+    names += [(r"\.attn", ".self_attn"), ("ln_1", "input_layernorm"), ("ln_f", "norm")]
+    names += [("ln_2", "post_attention_layernorm")]
+    for name, tensor in model.state_dict().items():
+        for ours, theirs in names:
+            name = re.sub(ours, theirs, name)
+        parts = tensor.split((16, 4, 4)) if "c_attn" in name else [tensor]  # heads are 4 wide
+        for letter, part in zip("qkv", parts, strict=False):
+            weights[name.replace("c_attn", f"{letter}_proj")] = part
+    llama.load_state_dict(weights)
+    ids = torch.randint(11, (3, 8))
+    torch.testing.assert_close(model(ids), llama(ids), rtol=0, atol=1e-4)
+
+
 def test_rms_norm_is_division_by_the_root_mean_square():
-    model = variants.build(11, SPEEDRUN | {"norm": "rms", "norm_weights": False})
+    model = small(norm="rms", norm_weights=False)
     x = torch.randn(3, 16) + 4
     expected = x / x.square().mean(dim=-1, keepdim=True).sqrt()
     for norm in (model.ln_f, model.h[1].ln_1, model.h[0].ln_2):
@@ -159,28 +180,31 @@ def test_rms_norm_is_division_by_the_root_mean_square():
         assert not list(norm.parameters())
 
 
-def test_swiglu_is_its_formula_and_has_as_many_parameters_as_the_plain_network():
-    torch.manual_seed(0)
-    mlp, x = variants.SwiGLU(12, bias=False), torch.randn(2, 12)
-    gate, value = (mlp.c_fc.weight @ x.T).T.chunk(2, dim=-1)
-    torch.testing.assert_close(mlp(x), (gate * gate.sigmoid() * value) @ mlp.c_proj.weight.T)
-    plain = FeedForward(12, bias=False)
-    assert sum(p.numel() for p in mlp.parameters()) == sum(p.numel() for p in plain.parameters())
+@pytest.mark.parametrize("options", [{}, {"positions": "rotary"}], ids=str)
+def test_the_fused_kernel_gives_the_same(options):
+    ids = torch.randint(11, (2, 8))
+    explicit, fused = gpt(**options)(ids), gpt(**options, explicit_attention=False)(ids)
+    torch.testing.assert_close(explicit, fused, rtol=0, atol=1e-4)
 
 
-def test_grouped_queries_equal_full_heads_whose_keys_and_values_are_copies():
-    torch.manual_seed(0)
-    config = SpeedrunConfig(11, 8, d_model=8, n_heads=4, n_layers=1)
-    grouped, full = variants.GroupedAttention(config, 2), Attention(config)
-    q, k, v = grouped.c_attn.weight.split((8, 4, 4))  # heads are 2 wide
-    twice = [w.view(2, 2, 8).repeat_interleave(2, dim=0).reshape(8, 8) for w in (k, v)]
-    b_q, b_k, b_v = grouped.c_attn.bias.split((8, 4, 4))
-    b_twice = [b.view(2, 2).repeat_interleave(2, dim=0).flatten() for b in (b_k, b_v)]
-    weights = {"c_attn.weight": torch.cat((q, *twice)), "c_attn.bias": torch.cat((b_q, *b_twice))}
-    full.load_state_dict({**grouped.state_dict(), **weights})
-    x = torch.randn(2, 5, 8)
-    torch.testing.assert_close(grouped(x), full(x))
-    assert grouped.c_attn.weight.shape == (16, 8)
+def test_a_token_gets_what_its_two_experts_say_in_proportion():
+    experts, x = gpt(n_experts=8).h[0].mlp, torch.randn(1, 5, 16)
+    chance = experts.router(x).softmax(dim=-1)[0]  # (T, E)
+    for t in range(5):
+        first, second = chance[t].argsort(descending=True)[:2]
+        a, b = chance[t, first], chance[t, second]
+        mixed = a * experts.experts[first](x[0, t]) + b * experts.experts[second](x[0, t])
+        torch.testing.assert_close(experts(x)[0, t], mixed / (a + b), rtol=1e-4, atol=1e-4)
+
+
+def test_balance_is_one_where_all_get_the_same_and_grows_where_one_gets_all():
+    experts = Experts(4, 4, 1, lambda: torch.nn.Linear(4, 4))
+    torch.nn.init.eye_(experts.router.weight).data.mul_(50)
+    even = torch.eye(4)[None]  # each token to an expert of its own
+    experts(even)
+    assert experts.balance.item() == pytest.approx(1) and experts.share.tolist() == [0.25] * 4
+    experts(even[:, :1].expand(1, 4, 4))
+    assert experts.balance.item() == pytest.approx(4) and experts.share.tolist() == [1, 0, 0, 0]
 
 
 @pytest.mark.parametrize("options", [{}, {"positions": "rotary"}, {"qk_norm": True}], ids=str)
@@ -228,8 +252,9 @@ def test_bigram_rows_are_those_of_the_pairs(rows):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"activation": "tanh"}, "activation='tanh', expected 'gelu_tanh' or 'relu2'"),
-        ({"positions": "none"}, "positions='none', expected 'learned' or 'rotary'"),
+        ({"activation": "tanh"}, "activation='tanh', expected one of gelu_tanh, relu2, swiglu"),
+        ({"n_kv_heads": 3}, "n_heads=4 is not divisible by n_kv_heads=3"),
+        ({"n_kv_heads": 2, "value_embeddings": True}, "value_embeddings have no room"),
         ({"smear": -1}, "smear=-1, expected 0 \\(none\\) or more"),
         ({"d_model": 12, "positions": "rotary"}, "heads are 3 wide, expected an even width"),
     ],

@@ -1,6 +1,5 @@
 """An entry to the race: any sensible setting runs under the rules, nonsense is refused in words."""
 
-import json
 import math
 
 import pytest
@@ -17,68 +16,52 @@ def small(monkeypatch):
     """A text of a few thousand characters, and a record of few steps."""
     corpus = Corpus("playhouse", Playhouse().text(6000), "embedded")
     monkeypatch.setattr(entry, "load_corpus", lambda name: corpus)
-    record = entry.record_settings()
-    record["training"] |= {"steps": 2, "batch_size": 2}
+    record = entry.record_settings() | {"steps": 2, "batch_size": 2}
     monkeypatch.setattr(entry, "record_settings", lambda: record)
 
 
 def test_the_record_is_the_configuration():
-    config = json.loads(json.dumps(read_config("lab/configs/record-mean.toml")))
-    found = entry.record_settings()
-    for table in ("model", "training"):
-        own = {k: v for k, v in config[table].items() if k not in entry.FIXED | {"type"}}
-        assert found[table] == own
+    config = read_config("lab/configs/record-mean.toml")
+    settings = config["model"] | config["training"]
+    assert entry.record_settings() == {k: v for k, v in settings.items() if k not in entry.FIXED}
 
 
 @pytest.mark.parametrize(
     "changes",
     [
         {},
-        {"lr": 1, "steps": 3, "muon_lr": None, "betas": (0.9, 0.95), "warmup": 1},  # lr: an integer
-        {"context_length": 32, "double_after": 1, "positions": "rotary", "precision": "bfloat16"},
+        {"lr": 1.0, "steps": 3, "muon_lr": None, "betas": (0.9, 0.95), "warmup": 1},
+        {"context_length": 32, "positions": "rotary", "n_kv_heads": 1, "precision": "bfloat16"},
     ],
 )
 def test_a_sensible_setting_is_trained_and_told(small, changes):
-    found = entry.enter(changes, seeds=2)
-    assert len(found.losses[0]) == len(found.losses[1]) == 2
-    assert all(math.isfinite(loss) for loss in found.losses[1])
-    assert all(seconds > 0 for side in found.seconds for seconds in side)
-    assert found.steps[1] == changes.get("steps", 2)
-    assert "Your entry" in str(found)
+    result = entry.enter(changes, seeds=2)
+    assert len(result.losses[0]) == len(result.losses[1]) == 2
+    assert all(math.isfinite(loss) for loss in result.losses[1])
+    assert all(seconds > 0 for side in result.seconds for seconds in side)
+    assert result.steps[1] == changes.get("steps", 2)
+    assert "Your entry" in str(result)
     if not changes:  # the record itself
-        assert found.losses[0] == found.losses[1] and found.parameters[0] == found.parameters[1]
+        assert result.losses[0] == result.losses[1] and len(set(result.parameters)) == 1
 
 
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"learning_rate": 0.1}, "no setting 'learning_rate', expected some of context_length"),
-        ({"steps": "60"}, "steps = '60', expected int"),
-        ({"lr": None}, "has no lr, which is needed"),
+        ({"learning_rate": 0.1}, "no setting 'learning_rate', expected some of activation, "),
         ({"betas": (0.9, 2.0)}, "expected two numbers from 0 to below 1"),
-        ({"n_layers": 10**9}, "expected at most 100"),
-        ({"context_length": 8192}, "weights of attention"),
-        ({"d_model": 4096, "n_layers": 8}, "parameters, expected at most 20,000,000"),
         ({"device": "cuda"}, "device is not for an entry to choose"),
-        ([("steps", 3)], "got a list, expected a dict"),
     ],
 )
-def test_nonsense_is_refused_with_what_came_and_what_was_expected(changes, words):
-    with pytest.raises(ValueError, match="(?s)" + words.replace("[", r"\[")):
+def test_nonsense_is_refused_with_what_came_and_what_was_expected(small, changes, words):
+    with pytest.raises(ValueError, match=words):
         entry.enter(changes)
-    with pytest.raises(ValueError, match="expected a number from 1 to 100"):
-        entry.enter({}, seeds=0)
 
 
 def test_a_run_that_never_ends_is_stopped(small, monkeypatch):
     monkeypatch.setattr(entry, "LONGEST", 0)
     with pytest.raises(ValueError, match="0 seconds are over after 1 of 10000 steps"):
-        entry._run(
-            entry.entry_settings(entry.record_settings(), {"steps": 10_000}),
-            torch.arange(4000) % 7,
-            7,
-            0,
-        )
+        entry._run(entry.entry_settings({"steps": 10_000}), torch.arange(4000) % 7, 7, 0)
 
 
 def test_validation_is_not_read(monkeypatch, small):
@@ -105,6 +88,6 @@ def test_the_verdict_says_by_how_much_and_whether_it_may_be_luck():
         "but not sooner: it takes 1.20 times": an_entry([1.8], [1.2]),
         "did not learn": an_entry([math.nan], [0.5]),
     }
-    for words, one in verdicts.items():
-        assert words in one.verdict()
+    for words, result in verdicts.items():
+        assert words in result.verdict()
     assert "luck" not in an_entry([1.84], [0.5]).verdict()

@@ -67,7 +67,7 @@ def speculate():
     cells = {cell["id"]: cell.source for cell in nbformat.read(NOTEBOOK, as_version=4).cells}
     rewind = cells["inf-10"].split("def rewind")[1].split("big =")[0]
     at = cells["at-54"]
-    names = {"torch": torch, "F": functional, "accepted": exercises.keep}
+    names = {"torch": torch, "F": functional, "accepted": exercises.accepted.right}
     for source in (f"def rewind{rewind}", at, cells["inf-54b"]):
         exec(source, names)
     return names["speculate"]

@@ -3,8 +3,8 @@
 import pytest
 
 from scratchformer_course.ch23_silent_bugs.clinic import CLINIC, QUESTIONS, broken_by
+from scratchformer_course.ch23_silent_bugs.faults import FAULTS
 from scratchformer_course.ch23_silent_bugs.live import PAIRS, two_curves
-from scratchformer_course.ch23_silent_bugs.patients import PATIENTS
 from scratchformer_course.measurements import load_measurements
 from tests.node import Node
 
@@ -21,27 +21,27 @@ NEAR = {
 
 @pytest.mark.parametrize("name", CLINIC)
 def test_what_speaks_against_a_wrong_diagnosis_is_so(name):
-    program, others = PATIENTS[name].program, CLINIC[name].others
+    program, others = FAULTS[name].program, CLINIC[name].others
     assert len(others) == 4 and name not in others
-    assert broken_by(program, [PATIENTS[name].invariant])
-    near = {each for each in others if broken_by(program, [PATIENTS[each].invariant])}
-    assert {(name, each) for each in near} == {pair for pair in NEAR if pair[0] == name}
+    assert broken_by(program, [FAULTS[name].invariant])
+    near = {other for other in others if broken_by(program, [FAULTS[other].invariant])}
+    assert {(name, other) for other in near} == {pair for pair in NEAR if pair[0] == name}
 
 
 def test_each_patient_of_the_clinic_fails_a_question_and_its_healthy_twin_none():
     for name in CLINIC:
-        healthy = PATIENTS[name].healthy
+        healthy = FAULTS[name].healthy
         assert not any(broken_by(healthy, tests) for tests in QUESTIONS.values()), name
     first = {}
     for name in CLINIC:
-        asked = [broken_by(PATIENTS[name].program, tests) for tests in QUESTIONS.values()]
+        asked = [broken_by(FAULTS[name].program, tests) for tests in QUESTIONS.values()]
         first[name] = next(i for i, said in enumerate(asked) if said)
     assert list(first.values()) == [0, 1, 2, 3, 0, 4]
 
 
 def test_what_the_symptoms_say_of_losses_was_measured():
     ends = {name: STORED["patients"][name]["curve"][-1] for name in CLINIC}
-    twins = {name: STORED["twins"][PATIENTS[name].twin]["curve"] for name in CLINIC}
+    twins = {name: STORED["twins"][FAULTS[name].setting]["curve"] for name in CLINIC}
     assert ends["heads_mixed"] < twins["heads_mixed"][-1] - 0.5
     assert ends["norm_over_time"] < twins["norm_over_time"][-1] - 0.5
     assert 1.2 < ends["heads_mixed"] < 1.6
@@ -71,11 +71,11 @@ def test_a_pair_holds_the_patient_where_it_says():
     pairs = two_curves(STORED).settings["pairs"]
     assert [pair["broken"] for pair in pairs].count(0) == len(pairs) / 2
     for pair, name in zip(pairs, PAIRS, strict=True):
-        patient = PATIENTS[name]
-        twin = STORED["twins"][patient.twin]["curve"]
+        fault = FAULTS[name]
+        twin = STORED["twins"][fault.setting]["curve"]
         assert pair["curves"][1 - pair["broken"]] == twin
-        own = STORED["patients"][name]["curve"] if patient.trained else twin
-        assert pair["curves"][pair["broken"]] == own
+        curve = STORED["patients"][name]["curve"] if fault.trained else twin
+        assert pair["curves"][pair["broken"]] == curve
     assert pairs[3]["curves"][0] == pairs[3]["curves"][1]  # as the page says
     assert (
         in_node(

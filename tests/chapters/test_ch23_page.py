@@ -8,12 +8,11 @@ import pytest
 
 from scratchformer_course.ch23_silent_bugs.appendix import drawings
 from scratchformer_course.ch23_silent_bugs.clinic import CLINIC
-from scratchformer_course.ch23_silent_bugs.patients import PATIENTS
+from scratchformer_course.ch23_silent_bugs.faults import FAULTS
 from scratchformer_course.measurements import load_measurements
 
 SVG = "{http://www.w3.org/2000/svg}"
 PAGE = Path(__file__).parents[2] / "book" / "silent_bugs.md"
-each = pytest.mark.parametrize("patient", PATIENTS.values(), ids=PATIENTS)
 
 
 def drawn(drawing):
@@ -27,7 +26,7 @@ def test_each_patient_has_a_section_in_their_order_which_names_a_thread_once():
         1:
     ]
     names = [name.replace("-", "_") for name in sections[::2]]
-    assert names == list(PATIENTS)
+    assert names == list(FAULTS)
     for i, (name, text) in enumerate(zip(names, sections[1::2], strict=True), start=1):
         assert f"### Patient {i}\n" in text and f"Diagnosis of patient {i}\n" in text
         assert f":::{{curve}} {name}\n" in text and f":::{{diagnosis}} {name}\n" in text
@@ -35,15 +34,15 @@ def test_each_patient_has_a_section_in_their_order_which_names_a_thread_once():
         assert threads == (name not in CLINIC), f"{name}: {threads} threads on the page"
 
 
-@each
-def test_a_patient_s_curve_is_drawn_beside_its_twin_s(patient):
-    said, root = drawn(drawings.curves(patient.name))
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+def test_a_patient_s_curve_is_drawn_beside_its_twin_s(fault):
+    said, root = drawn(drawings.curves(fault.name))
     names = {word.split()[0] for word in said}
-    assert {"patient", "twin"} <= names if patient.trained else "both" in names
+    assert {"patient", "twin"} <= names if fault.trained else "both" in names
     for line in root.iter(f"{SVG}polyline"):
         points = [point.split(",") for point in line.get("points").split()]
         assert all(0 <= float(x) <= 340 and 0 <= float(y) <= 104 for x, y in points)
-    assert patient.title.lower() not in root.get("aria-label").lower()
+    assert fault.title.lower() not in root.get("aria-label").lower()
 
 
 def test_the_matrix_marks_what_failed_at_first_sight_and_what_fails_today():
@@ -51,5 +50,5 @@ def test_the_matrix_marks_what_failed_at_first_sight_and_what_fails_today():
     said, root = drawn(drawings.matrix())
     marks = sum(len({*entry["first_sight"], *entry["now"]}) for entry in entries.values())
     assert len(list(root.iter(f"{SVG}circle"))) == marks + 3  # the legend has three
-    tests = drawings.naming_tests({"patients": entries}, list(PATIENTS.values()))
+    tests = drawings.naming_tests({"patients": entries}, list(FAULTS.values()))
     assert set(tests) <= set(said)

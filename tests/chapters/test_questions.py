@@ -32,7 +32,7 @@ def test_an_exercise_has_two_hints_and_a_small_question_and_their_backticks_end(
 @of(NUMBERS)
 def test_all_right_answers_give_the_number_and_three_mistakes_give_others(exercise):
     question = exported(exercise)
-    found = {exercise.question._of(answer) for answer in exercise.solutions}
+    found = {exercise.question.of(answer) for answer in exercise.solutions}
     assert found - {None} == {question["right"]}  # some designs do not fit the question's case
     assert len(question["wrong"]) >= 3 and question["right"] not in question["wrong"]
 

@@ -1,30 +1,32 @@
-"""The table of live figures: every script is there, and each is some figure's."""
-
-import re
+"""Every script and style that a live figure needs is there, and each is some figure's."""
 
 import pytest
 
-from scratchformer_course.kit.figure.live_figure import PACKAGE
-from scratchformer_course.kit.figure.scripts import FILES, LOADER, SCRIPT, STYLE, files_of
+from scratchformer_course.kit.figure.scripts import (
+    LOADER,
+    PACKAGE,
+    SCRIPT,
+    STYLE,
+    files_of,
+    registered,
+)
 
-REGISTERS = re.compile(r"\bfigures\.(\w+)\s*=")
-VIEWS = {path.stem for path in (PACKAGE / "page_model" / "views").glob("*.js")}
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_a_figures_files_are_there_and_one_of_them_registers_it(name):
-    paths = [PACKAGE / file for file in files_of(name, {"views": sorted(VIEWS)})]
-    assert [path for path in paths if not path.is_file()] == []
-    scripts = [path.read_text(encoding="utf-8") for path in paths if path.suffix == ".js"]
-    assert name in {found for script in scripts for found in REGISTERS.findall(script)}
+VIEWS = sorted(path.stem for path in (PACKAGE / "page_model" / "views").glob("*.js"))
 
 
-def test_no_script_and_no_style_of_the_course_belongs_to_no_figure():
+def test_all_that_figures_need_is_there_and_no_script_and_no_style_belongs_to_none():
     named = {STYLE, LOADER, SCRIPT}
-    for name in FILES:
-        named |= set(files_of(name, {"views": sorted(VIEWS)}))
-    found = {path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.[jc]s*")}
-    assert {name for name in found if name.endswith((".js", ".css"))} == named
+    for name in registered():
+        named |= set(files_of(name, {"views": VIEWS}))
+    there = {path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.[jc]s*")}
+    assert {name for name in there if name.endswith((".js", ".css"))} == named
+
+
+def test_what_is_needed_is_loaded_once_and_before():
+    files = files_of("race", {})
+    assert len(set(files)) == len(files) > 20
+    places = [files.index(f"page_model/{name}.js") for name in ("model", "explorer")]
+    assert places == sorted(places) and files[-1] == "tab_trainer/race.js"
 
 
 def test_a_name_that_no_script_registers_is_refused():

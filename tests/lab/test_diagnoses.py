@@ -1,15 +1,14 @@
 """What was named at first sight stays stored, whatever is named now."""
 
 from lab import diagnoses, runs
-from scratchformer_course.ch23_silent_bugs.patient import TWINS
-from scratchformer_course.ch23_silent_bugs.patients import PATIENTS
+from scratchformer_course.ch23_silent_bugs.faults import FAULTS, HEALTHY
 
 
 def test_the_first_sight_is_kept_and_the_rest_renewed(monkeypatch, tmp_path):
     name = "nucleus_one_short"
     monkeypatch.setattr(diagnoses, "FILE", tmp_path / "diagnoses.json")
-    monkeypatch.setattr(diagnoses, "TWINS", {"plain": TWINS["plain"]})
-    monkeypatch.setattr(diagnoses, "PATIENTS", {name: PATIENTS[name]})
+    monkeypatch.setattr(diagnoses, "HEALTHY", {"plain": HEALTHY["plain"]})
+    monkeypatch.setattr(diagnoses, "FAULTS", {name: FAULTS[name]})
     runs.store(diagnoses.FILE, {"patients": {name: {"first_sight": [], "now": ["cache"]}}})
     diagnoses.main(["--write"])
     stored = runs.read(diagnoses.FILE)

@@ -4,16 +4,16 @@ import os
 
 import pytest
 
-from lab import in_public
+from lab import eight_lines, in_public
 from lab.in_public_why import explained
 from scratchformer_course.measurements import load_measurements
 
 
 def test_every_stored_row_has_a_verdict_and_a_reason():
-    releases = load_measurements("in_public")["releases"]
-    assert len(releases) >= 6 and list(releases) == sorted(releases, key=in_public.in_order)
-    for release, found in releases.items():
-        assert all(row == explained(row) and row["why"] for row in found["rows"]), release
+    for release, stored in load_measurements("in_public")["releases"].items():
+        assert all(row == explained(row) and row["why"] for row in stored["rows"]), release
+    for stored in load_measurements("eight_lines")["releases"].values():
+        assert stored["fine"] and all(row == eight_lines.told(row) for row in stored["rows"])
 
 
 def test_what_nobody_has_explained_is_a_row_without_a_reason():
@@ -29,9 +29,10 @@ def test_a_class_that_ends_its_process_is_a_row(monkeypatch):
     assert row["test"] == "not built" and "no end" in row["measured"]
 
 
-def test_a_configuration_is_made_small_to_its_parts():
-    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
-    config = in_public.small_config(transformers.Gemma3Config)
-    assert config.text_config.hidden_size == 32 and config.text_config.num_hidden_layers == 2
-    assert in_public.small_config(transformers.GPT2Config).n_layer == 2
+def test_a_causal_class_passes_and_one_that_reads_both_ways_does_not():
+    pytest.importorskip("transformers", reason="transformers is not installed")
     assert in_public.apart("gpt2", "GPT2LMHeadModel") == []
+    (row,) = eight_lines.examine("gpt2", "GPT2LMHeadModel")
+    assert row["verdict"] == "fine" and row["moved"] < 1e-4
+    (row,) = eight_lines.examine("xlnet", "XLNetLMHeadModel")
+    assert row["verdict"] == "sees the future" and row["off"] > 1e-4

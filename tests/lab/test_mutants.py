@@ -7,11 +7,9 @@ from tests.chapters.tables import ALL
 
 
 def test_a_change_in_one_place_is_refused_or_explained():
-    found = list(mutants.mutants(most=1))
-    assert {mutant.exercise.number for mutant in found} >= {each.number for _, each in ALL} - {
-        "2.5"
-    }
-    assert mutants.survivors(found) == []
+    tried = list(mutants.mutants(most=1))
+    assert {mutant.exercise.number for mutant in tried} == {exercise.number for _, exercise in ALL}
+    assert mutants.survivors(tried) == []
 
 
 def test_a_mutant_differs_in_one_place_and_says_which():
@@ -33,4 +31,4 @@ def test_a_mutant_differs_in_one_place_and_says_which():
 
 def test_every_explanation_names_an_exercise():
     known = json.loads(mutants.EXPLAINED.read_text(encoding="utf-8"))
-    assert set(known) <= {"any", *(each.number for _, each in ALL)}
+    assert set(known) <= {"any", *(exercise.number for _, exercise in ALL)}

@@ -4,8 +4,7 @@ import pytest
 import torch
 
 from lab import runs, silent_bugs
-from scratchformer_course.ch23_silent_bugs.patient import TWINS
-from scratchformer_course.ch23_silent_bugs.patients import PATIENTS
+from scratchformer_course.ch23_silent_bugs.faults import FAULTS, HEALTHY
 
 
 @pytest.fixture
@@ -39,7 +38,7 @@ def test_the_curve_has_twenty_means():
 
 def test_what_is_stored_is_of_these_patients_and_what_follows_from_it_is_current():
     stored = runs.read(silent_bugs.FILE)
-    assert list(stored["patients"]) == list(PATIENTS) and set(stored["twins"]) == set(TWINS)
+    assert list(stored["patients"]) == list(FAULTS) and set(stored["twins"]) == set(HEALTHY)
     assert silent_bugs.derive(stored) == stored
 
 

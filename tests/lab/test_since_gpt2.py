@@ -5,7 +5,7 @@ import torch
 
 from lab import runs
 from lab import since_gpt2 as trial
-from scratchformer_course.ch19_since_gpt2.model import CHANGES, MODERN
+from scratchformer_course.ch19_since_gpt2.worth import CHANGES, MODERN
 
 STORED = runs.read(trial.FILE)
 MODELS = [(group, name) for group in trial.GROUPS for name in trial.GROUPS[group]]
@@ -34,7 +34,7 @@ def tuned(own):
 def test_each_model_has_its_own_tuned_rate_and_five_seeds(group, name):
     own = STORED[group][name]
     assert tuned(own) and len(own["validation"]) == len(trial.SEEDS) == 5
-    model = trial.ChangedGPT(trial.sizes(65), trial.GROUPS[group][name])
+    model = trial.new_model(65, trial.GROUPS[group][name], seed=0)
     assert own["parameters"] == sum(p.numel() for p in model.parameters())
 
 
@@ -56,10 +56,9 @@ def test_a_run_learns_repeats_itself_and_starts_its_gates_wide():
     assert all(map(torch.equal, first.parameters(), again.parameters()))
     assert trial.evaluate(first, ids[:66], trial.T) < 1.2 < torch.tensor(5.0).log()
     start = trial.trained(MODERN, 5, ids, 0.01, 0, seed=1)
-    width = start.sizes.d_model
     for name, p in start.named_parameters():
-        if name.endswith(("gate_proj.weight", "q_proj.weight")):
-            std = width**-0.5 if "gate" in name else 0.02
+        if name.endswith(("gate_proj.weight", "c_attn.weight")):
+            std = trial.WIDTH**-0.5 if "gate" in name else 0.02
             assert p.std().item() == pytest.approx(std, rel=0.05)
 
 

@@ -39,10 +39,12 @@ from scratchformer.training import (
 )
 from scratchformer_course.ch10_bigram_to_gpt.exercises import RightGPT
 from scratchformer_course.ch17_speedrun.race_entry import record_settings
-from scratchformer_course.ch19_since_gpt2.model import CHANGES, ChangedGPT, Sizes
+from scratchformer_course.ch19_since_gpt2.worth import CHANGES
 from scratchformer_course.page_model.speedrun import SpeedrunConfig, SpeedrunGPT
 
-IDEAS = {**record_settings()["model"], "value_embeddings": True, "qk_norm": True}
+IDEAS = {k: v for k, v in record_settings().items() if hasattr(SpeedrunConfig, k)}
+IDEAS |= {"value_embeddings": True, "qk_norm": True}
+ALL_CHANGES = {k: v for switch in CHANGES.values() for k, v in switch.items()}
 TEXT = torch.randint(31, (3000,), generator=torch.Generator().manual_seed(0))
 SIZE = {"vocab_size": 31, "context_length": 24, "d_model": 32, "n_heads": 4, "n_layers": 2}
 BATCH = (TEXT[None, :9], TEXT[None, 1:10])
@@ -228,8 +230,8 @@ RIGHT = {
     "64-bits": lambda: llama(n_layers=1).double(),
 }
 ELSEWHERE = {
-    "changed": lambda: ChangedGPT(Sizes(**SIZE), ("window", "experts")),
-    "all changes": lambda: ChangedGPT(Sizes(**SIZE), tuple(CHANGES)),
+    "changed": lambda: SpeedrunGPT(SpeedrunConfig(**SIZE, window=16, n_experts=8)),
+    "all changes": lambda: SpeedrunGPT(SpeedrunConfig(**SIZE, **ALL_CHANGES)),
     "encoder": lambda: Wrapped(norm_first=True),
     "encoder, post-norm": lambda: Wrapped(norm_first=False),
     "chapter 10": lambda: RightGPT(31, 24, 32, 4, 2),

@@ -22,7 +22,7 @@ import nbformat
 import pytest
 import yaml
 from nbformat import NotebookNode
-from node import start
+from node import ask, start
 from readers import NOTEBOOKS, fill
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -92,12 +92,15 @@ def error_of(tmp_path_factory, env) -> Callable[[NotebookNode, Path], str | None
     where = "import scratchformer as s; print(s.__file__)"
     assert run(python, "-c", where, cwd=folder, env=env).returncode != 0
     shell = shutil.copy(SHELL, folder)  # beside nothing of this tree
-    reader = start([str(python), shell], stderr=None, cwd=folder, env=env)
+    readers = []
 
     def error_of(notebook, folder):
         nbformat.write(notebook, folder / "chapter.ipynb")
-        reader.stdin.write(f"{folder / 'chapter.ipynb'}\n")
-        return json.loads(reader.stdout.readline())
+        program = [str(python), shell]  # once more after a test that was ended
+        reader = readers.pop() if readers else start(program, stderr=None, cwd=folder, env=env)
+        answer = json.loads(ask(reader, str(folder / "chapter.ipynb")))
+        readers.append(reader)
+        return answer
 
     chapter = nbformat.read(NOTEBOOKS[0], as_version=4)
     chapter.cells = [cell for cell in chapter.cells if cell.cell_type == "code"][:1]

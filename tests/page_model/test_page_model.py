@@ -208,6 +208,9 @@ def test_a_model_that_computes_something_else_is_refused():
     ):
         with pytest.raises(ValueError, match=words):
             describe(model, tok)
+    for switch in ({"norm": "rms"}, {"activation": "swiglu"}, {"window": 3}):
+        with pytest.raises(ValueError, match="the model of the page cannot compute that"):
+            describe(small(**switch), tok)
     with pytest.raises(ValueError, match=r"has 3 tokens, expected the model's vocab_size=11"):
         describe(small(), CharTokenizer("abc"))
     with pytest.raises(TypeError, match="got a str, expected a CharTokenizer or a ByteBPE"):

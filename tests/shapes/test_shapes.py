@@ -126,8 +126,7 @@ def test_a_lie_in_a_cell_fails_the_run_of_the_notebooks(tmp_path, notebooks, sai
         notebook = nbformat.v4.new_notebook(cells=cells, metadata=facts)
         nbformat.write(notebook, tmp_path / "notebooks" / f"{name}.ipynb")
     shutil.copytree(ROOT / "tests" / "shapes", tmp_path / "tests" / "shapes")
-    for name in ("notebooks/conftest.py", "notebooks/sanitize.cfg", "tests/last_digits.py",
-                 "tests/side_by_side.py"):  # fmt: skip
+    for name in ("notebooks/conftest.py", "notebooks/sanitize.cfg", "tests/last_digits.py"):
         shutil.copy(ROOT / name, tmp_path / name)
     command = "-m pytest -q -p no:cacheprovider --nbval-lax --nbval-current-env notebooks"
     path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])

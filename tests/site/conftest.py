@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-from side_by_side import file_of, together
 
 from tests.site.browsing import LIVE, opened
 
@@ -52,20 +51,6 @@ def pytest_generate_tests(metafunc):
     if "chapter" in metafunc.fixturenames:
         names = [name for name in toc_pages() if name.startswith("notebooks/")]
         metafunc.parametrize("chapter", names)
-
-
-SPLIT = {"test_browser.py", "test_figures.py", "test_race.py", "test_build.py"}  # in any process
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config, log):
-    """The tests of the longest files are shared, each other file is one process's."""
-
-    def group(nodeid):
-        name = file_of(nodeid)
-        return nodeid if name in SPLIT else name
-
-    return together(config, log, group)
 
 
 SITE = Path(os.environ.get("SITE_DIR") or ROOT / "_build" / "html").resolve()

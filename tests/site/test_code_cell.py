@@ -196,7 +196,7 @@ def test_it_is_written_run_stopped_kept_and_printed(browser, built, server, axe,
 
 def test_python_that_hangs_is_ended_and_files_that_are_missing_are_asked_for_again(browser, built):
     hurried = """const later = setTimeout;
-globalThis.setTimeout = (f, ms, ...rest) => later(f, ms === 15000 ? 500 : ms, ...rest);"""
+globalThis.setTimeout = (f, ms, ...rest) => later(f, ms === 10000 ? 500 : ms, ...rest);"""
     missing = ["exercises-"]
 
     class Handler(http.server.SimpleHTTPRequestHandler):
@@ -216,7 +216,7 @@ globalThis.setTimeout = (f, ms, ...rest) => later(f, ms === 15000 ? 500 : ms, ..
             button(page, "Run").click()
             said_in(page).get_by_text("Python failed").wait_for(timeout=1000 * PATIENCE)
             button(page, "Run").click()
-            late = said_in(page).get_by_text("It did not come back within 15 seconds")
+            late = said_in(page).get_by_text("did not come back within 10 seconds: is there a")
             late.wait_for(timeout=1000 * PATIENCE)
 
 

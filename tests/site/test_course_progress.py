@@ -71,13 +71,6 @@ def test_a_chapter_is_begun_with_a_tick_in_it_or_a_heading_read():
     assert levels == ["done", "part", "part", ""]
 
 
-def test_ticks_of_a_newer_edition_are_known_as_such():
-    newer = {**GOOD, "version": 2, "done": {"01": "yes"}}
-    others = [None, "{", json.dumps(GOOD), json.dumps({**newer, "course": "Another"})]
-    found = in_node("return input.texts.map(P.isNewer);", texts=[json.dumps(newer), *others])
-    assert found == [True, False, False, False, False]
-
-
 def test_only_what_the_course_has_is_counted():
     body = """const ids = new Set(input.done);
       return [P.count(input.chapters, ids), [...P.known(input.chapters, ids)]];"""

@@ -9,6 +9,7 @@ import time
 import pytest
 
 from scratchformer_course.kit.figure.live_figure import PAGE
+from scratchformer_course.kit.figure.scripts import registered
 from scratchformer_course.page_model import explore
 from tests.site.browsing import HEIGHT, LIVE, PHONE, TOO_SMALL, WIDE, axe_finds, open_folds, opened
 from tests.site.conftest import Quiet, serving
@@ -52,6 +53,10 @@ USED = """async keepsTexts => {
 }"""
 LINE = 24  # pixels
 WAIT = 1.3  # seconds between a figure's still form and its scripts: longer than any try waits
+
+
+def test_what_a_reader_does_is_known_of_every_figure():
+    assert set(registered()) <= set(FIGURES)
 
 
 @pytest.mark.parametrize("name", FIGURES)

@@ -88,7 +88,7 @@ def test_no_letter_of_a_sentence_is_missing_in_the_fonts(browser, server, name):
             fonts = devtools.send("CSS.getPlatformFontsForNode", {"nodeId": node})["fonts"]
             other = [font["familyName"] for font in fonts if not font["isCustomFont"]]
             text = devtools.send("DOM.getOuterHTML", {"nodeId": node})["outerHTML"]
-            assert other == [], f"run python -m tools.subset_fonts for {text}"
+            assert other == [], f"run tools/subset_fonts.sh for {text}"
 
 
 def test_a_finger_meets_controls_of_44_pixels_and_buttons_that_copy_have_names(browser, server):

@@ -13,7 +13,7 @@ from sphinx.errors import ExtensionError
 from tests.site.browsing import DESK, PHONE, TOO_SMALL, axe_finds, opened, parsed, reload
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "book" / "_ext"))
-import machine_ext
+import navigation_ext
 import welcome_ext
 
 from scratchformer_course.kit.facts import chapters
@@ -75,9 +75,9 @@ def test_the_machine_leads_to_all_chapters_and_says_where_the_reader_is(tree, ch
 
 
 def test_a_chapter_in_no_part_of_the_machine_ends_the_build(monkeypatch):
-    monkeypatch.delitem(machine_ext.BESIDE, "BERT")
+    monkeypatch.delitem(navigation_ext.BESIDE, "BERT")
     with pytest.raises(ExtensionError, match="13"):
-        machine_ext.machine(CHAPTERS["05"], CHAPTERS)
+        navigation_ext.navigation(CHAPTERS["05"], CHAPTERS)
 
 
 def test_the_index_of_the_search_holds_no_words_of_the_machine(site):
@@ -210,5 +210,5 @@ def test_a_chapter_counts_its_exercises_and_its_circle_fills(browser, site):
 
 def test_the_card_at_a_chapters_end_says_what_the_reader_can_do_now():
     chapter = CHAPTERS["23"]._replace(can="find a bug & laugh.")
-    card = machine_ext.end_card(chapter, CHAPTERS, {"link": "after.html", "title": "After"})
+    card = navigation_ext.end_card(chapter, CHAPTERS, {"link": "after.html", "title": "After"})
     assert "You can now find a bug &amp; laugh." in card and 'href="after.html"' in card

@@ -82,14 +82,13 @@ def test_a_page_shows_links_or_leaves_out_figures_and_opens_a_view_on_its_own_pr
         tmp_path,
         ":::{live} 01_a law\nBelow **this** text.\n:::\n\n"
         ":::{live} 01_a law\n:link:\nText alone.\n:::\n\n"
-        ":::{live} 01_a two\n:optional:\nNot to be seen.\n:::\n\n"
         "```{drawing} page_model matrix_in_a_row\n```\n\n"
         + VIEW.replace("ALTERED", "and what they offer's"),
     )
     assert not complaints
     assert html.count('data-figure="law"') == 1 and html.count("Still.") == 1
     assert "<strong>this</strong>" in html and "Text alone." in html
-    assert "Not to be seen" not in html and 'class="course-drawing"' in html
+    assert 'class="course-drawing"' in html
     settings = json.loads(unescape(re.findall(r'data-settings="([^"]*)"', html)[1]))
     assert settings["altered"] == "and what they offer's"
     assert settings["views"] == ["patch", "switches"]
@@ -99,7 +98,7 @@ def test_a_page_shows_links_or_leaves_out_figures_and_opens_a_view_on_its_own_pr
 def test_what_is_not_there_or_does_not_fit_fails_the_build(tmp_path):
     wrong = [
         ":::{live} 01_a two\n:::\n\n",
-        ":::{live} 02_b law\n:optional:\n:::\n\n",
+        ":::{live} 02_b law\n:::\n\n",
         "```{drawing} page_model nothing\n```\n\n",
         "```{drawing} nothing at_all\n```\n\n",
         VIEW.replace("ALTERED", "and"),

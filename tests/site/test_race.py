@@ -13,8 +13,8 @@ from docutils.core import publish_doctree
 from docutils.parsers.rst import directives
 from matplotlib.image import imread
 
-from book._ext import race_ext
-from lab import gradients, tab
+from book._ext import live_ext
+from lab import tab
 from lab.firefox import PROGRAM, Firefox
 from scratchformer.cli import read_config
 from scratchformer.data import Playhouse
@@ -26,6 +26,7 @@ from scratchformer_course.tab_trainer.race import CONFIG, FIXED, TRAINING
 from tests.node import COURSE
 from tests.site.browsing import open_folds, opened, rows
 from tests.site.figures import fill, press, small, trained
+from tests.tab_trainer import gradients
 
 FIGURE = "race"
 TRAIN = "Train a GPT in this tab"
@@ -313,7 +314,7 @@ def test_the_setting_is_that_of_the_stored_recipe():
 def test_prose_about_a_text_stands_only_where_the_site_is_built_with_it(monkeypatch, name, kind):
     corpus = Corpus(name, "", "embedded")
     monkeypatch.setattr("scratchformer.data.load_corpus", lambda _: corpus)
-    directives.register_directive("race-if", race_ext.IfDirective)
+    directives.register_directive("race-if", live_ext.IfDirective)
     kinds = ("shakespeare", "other")
     text = "".join(f".. race-if:: {each}\n\n   About {each}.\n\n" for each in kinds)
     assert publish_doctree(text).astext() == f"About {kind}."

@@ -89,16 +89,6 @@ def test_a_repository_that_is_its_owners_site_has_that_sites_address(copy):
     assert citation.read_text("utf-8") == before + another
 
 
-def test_an_address_changed_by_hand_in_config_alone_is_repaired(copy):
-    config, notebook = copy / "_config.yml", copy / "99_x.ipynb"
-    text = config.read_text(encoding="utf-8")
-    config.write_text(text.replace(tool.current(copy), "a/b"), encoding="utf-8")
-    notebook.write_text('"!pip install git+https://github.com/c/d"', encoding="utf-8")
-    tool.set_repository(copy, f"https://github.com/{FORK}")
-    assert tool.current(copy) == FORK
-    assert f'git+https://github.com/{FORK}"' in notebook.read_text(encoding="utf-8")
-
-
 def test_what_is_no_repository_is_refused_and_changes_nothing(copy):
     before = contents(copy)
     for url in (

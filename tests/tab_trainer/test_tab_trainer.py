@@ -12,7 +12,15 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from lab.gradients import (
+from scratchformer.data.corpora import Corpus
+from scratchformer.tokenizers import CharTokenizer
+from scratchformer.training import TrainingConfig, evaluate, make_optimizer
+from scratchformer_course.page_model import describe
+from scratchformer_course.page_model.speedrun import SpeedrunGPT
+from scratchformer_course.tab_trainer import race
+from scratchformer_course.tab_trainer.race import FIXED
+from tests.node import JavaScriptError, Node
+from tests.tab_trainer.gradients import (
     COMPUTE,
     IDEAS,
     ROWS,
@@ -22,18 +30,11 @@ from lab.gradients import (
     make_batch,
     make_model,
 )
-from scratchformer.data.corpora import Corpus
-from scratchformer.tokenizers import CharTokenizer
-from scratchformer.training import TrainingConfig, evaluate, make_optimizer
-from scratchformer_course.page_model import describe
-from scratchformer_course.page_model.speedrun import SpeedrunGPT
-from scratchformer_course.tab_trainer import race
-from scratchformer_course.tab_trainer.race import FIXED
-from tests.node import JavaScriptError, Node
 
 B = ROWS
 in_node = Node(
     "page_model/model.js",
+    "tab_trainer/kernels.js",
     "tab_trainer/kernels.js",
     "tab_trainer/matrix.js",
     Tr="tab_trainer/trainer.js",

@@ -1,336 +1,247 @@
-"""Students' notebooks are graded by what they wrote: fairly, alone, and whatever they try."""
+"""A grade is what a notebook says when it is run again, in any honest style."""
 
 import csv
-import json
-import re
-import subprocess
-import sys
+from pathlib import Path
 
 import nbformat
 import pytest
 from readers import NOTEBOOKS, stubs
 
-from scratchformer_course.teaching import grade as command
-from scratchformer_course.teaching import student_process
-from scratchformer_course.teaching.examiner import examined
-from scratchformer_course.teaching.fresh_cases import fresh_cases, with_fresh_cases
-from scratchformer_course.teaching.plain_values import pack, unpack
-from scratchformer_course.teaching.points import MOST, PARTIAL, grade, right_values
-from scratchformer_course.teaching.student import Unwritten, answer
-from scratchformer_course.teaching.student_process import examine, isolation
-from scratchformer_course.teaching.tables import exercise, exercises
+from scratchformer_course.ch05_averaging.exercises import averaging_weights
+from scratchformer_course.teaching import grade
+from scratchformer_course.teaching.grade import best, chapter_of, run, students, summary
 
-SEED = 3
+ROOT = Path(__file__).resolve().parents[2]
+IMPORTS = """import math, functools
+import numpy as np
+import torch
+from torch import nn
+from scratchformer_course.ch05_averaging import exercises as checks
+"""
+RIGHT = """def averaging_weights(T):
+    ones = torch.ones(T, T).tril()
+    return ones / ones.sum(dim=1, keepdim=True)
+"""
+BODY = "torch.ones(T, T).tril() / torch.arange(1, T + 1).unsqueeze(1)"
+CHECK = "checks.averaging_weights(averaging_weights)"
+BLOCK = """class FeedForward(nn.Module):
+    def __init__(self, d_model, d_ff):
+        super().__init__()
+        self.c_fc = nn.Linear(d_model, d_ff)
+        self.c_proj = nn.Linear(d_ff, d_model)
+
+    def forward(self, x):
+        return self.c_proj(nn.functional.gelu(self.c_fc(x), approximate="tanh"))
+"""
+CHECK_BLOCK = "checks9.FeedForward(FeedForward)"
+# What honest notebooks look like: the cells of each, of which one or more call the check.
+STYLES = {
+    "as the chapter has it": [f"{RIGHT}\n{CHECK}"],
+    "check in a cell of its own": [RIGHT, CHECK],
+    "check shown by print": [RIGHT, f"print({CHECK})"],
+    "check assigned": [RIGHT, f"verdict = {CHECK}\nassert verdict"],
+    "check in a loop": [RIGHT, f"for _ in range(2):\n    {CHECK}"],
+    "check in a function": [RIGHT, f"def my_check():\n    return {CHECK}\nmy_check()"],
+    "another name for the table": [RIGHT, "c = checks\nc.averaging_weights(averaging_weights)"],
+    "lambda": [f"averaging_weights = lambda T: {BODY}\n{CHECK}"],
+    "walrus": [f"(averaging_weights := lambda T: {BODY})\n{CHECK}"],
+    "tuple assignment": [f"averaging_weights, other = (lambda T: {BODY}), 1\n{CHECK}"],
+    "chained assignment": [f"mine = averaging_weights = lambda T: {BODY}\n{CHECK}"],
+    "annotated assignment": [f"averaging_weights: object = lambda T: {BODY}\n{CHECK}"],
+    "defined under if": [
+        f"if True:\n    def averaging_weights(T):\n        return {BODY}\n{CHECK}"
+    ],
+    "defined under try": [
+        f"try:\n    def averaging_weights(T):\n        return {BODY}\nfinally:\n    pass\n{CHECK}"
+    ],
+    "defined under with": [
+        f"with torch.no_grad():\n    def averaging_weights(T):\n        return {BODY}\n{CHECK}"
+    ],
+    "a helper named _solution": [
+        f"def _solution(T):\n    return {BODY}\naveraging_weights = _solution\n{CHECK}"
+    ],
+    "named x_solution": [
+        f"def averaging_weights_solution(T):\n    return {BODY}\n"
+        "checks.averaging_weights(averaging_weights_solution)"
+    ],
+    "a helper in an earlier cell": [
+        "def past(T):\n    return torch.ones(T, T).tril()",
+        "def averaging_weights(T):\n    return past(T) / past(T).sum(1, keepdim=True)",
+        CHECK,
+    ],
+    "a helper in a later cell": [
+        "def averaging_weights(T):\n    return later(T) / later(T).sum(1, keepdim=True)",
+        "def later(T):\n    return torch.ones(T, T).tril()",
+        CHECK,
+    ],
+    "a helper's name used again afterwards": [
+        "def past(T):\n    return torch.ones(T, T).tril()",
+        f"def averaging_weights(T):\n    return past(T) / past(T).sum(1, keepdim=True)\n{CHECK}",
+        "past = 3",
+    ],
+    "a wrong attempt first": ["def averaging_weights(T):\n    return 1", CHECK, RIGHT, CHECK],
+    "a broken cell first": ["def averaging_weights(T:", RIGHT, CHECK],
+    "a try-out after it": [RIGHT, CHECK, "averaging_weights = 'done'"],
+    "a docstring that talks of cheating": [
+        'def averaging_weights(T):\n    """No __globals__, .solutions or _getframe."""\n'
+        f"    return {BODY}\n{CHECK}"
+    ],
+    "decorated": [f"@functools.cache\ndef averaging_weights(T):\n    return {BODY}\n{CHECK}"],
+    "partial": [
+        f"def general(start, T):\n    return {BODY}\n"
+        f"averaging_weights = functools.partial(general, 1)\n{CHECK}"
+    ],
+    "typed": [f"def averaging_weights(T: int) -> torch.Tensor:\n    return {BODY}\n{CHECK}"],
+    "a default argument": [f"def averaging_weights(T=4):\n    return {BODY}\n{CHECK}"],
+    "a nested function": [
+        f"def averaging_weights(T):\n    def inner():\n        return {BODY}\n"
+        f"    return inner()\n{CHECK}"
+    ],
+    "a global constant": [
+        f"ONE = 1\ndef averaging_weights(T):\n    global ONE\n    return ONE * ({BODY})\n{CHECK}"
+    ],
+    "a method": [
+        f"class Mine:\n    def weights(self, T):\n        return {BODY}\n"
+        f"averaging_weights = Mine().weights\n{CHECK}"
+    ],
+    "a callable object": [
+        f"class Mine:\n    def __call__(self, T):\n        return {BODY}\n"
+        f"averaging_weights = Mine()\n{CHECK}"
+    ],
+    "prints while it runs": [
+        f"def averaging_weights(T):\n    print(T)\n    return {BODY}\n{CHECK}"
+    ],
+    "an import in the function": [
+        "def averaging_weights(T):\n    import torch as t\n    return t.softmax("
+        "t.zeros(T, T).masked_fill(t.ones(T, T).triu(1).bool(), -math.inf), 1)\n" + CHECK
+    ],
+    "by NumPy": [
+        "def averaging_weights(T):\n    past = np.tril(np.ones((T, T)))\n"
+        "    return torch.tensor(past / past.sum(1, keepdims=True)).float()\n" + CHECK
+    ],
+    "by a loop": [
+        "def averaging_weights(T):\n    rows = []\n    for t in range(T):\n"
+        f"        rows.append([1 / (t + 1)] * (t + 1) + [0.0] * (T - t - 1))\n"
+        f"    return torch.tensor(rows)\n{CHECK}"
+    ],
+    "magics": [f"%precision 3\n{RIGHT}\n%time {CHECK}"],
+    "a titled cell": [f"# @title My weights\n{RIGHT}\n{CHECK}"],
+    "chosen": [RIGHT, "averaging_weights = checks.averaging_weights.choose(averaging_weights)"],
+    "numbers of its own": [f"torch.manual_seed(3)\n{RIGHT}\n{CHECK}\ntorch.rand(2)"],
+    "a class": [f"{BLOCK}\n{CHECK_BLOCK}"],
+    "a class continued in a later cell": [
+        BLOCK.replace("    def forward", "    def later"),
+        "FeedForward.forward = lambda self, x: self.later(x)",
+        CHECK_BLOCK,
+    ],
+    "a class that inherits": [
+        BLOCK.replace("class FeedForward", "class Base"),
+        f"class FeedForward(Base):\n    pass\n{CHECK_BLOCK}",
+    ],
+    "nn.init at the top": [f"{BLOCK}\nnn.init.zeros_(FeedForward(2, 4).c_fc.weight)", CHECK_BLOCK],
+    "a star import": [
+        f"from torch import *\ndef averaging_weights(T):\n    return {BODY}\n{CHECK}"
+    ],
+}
 
 
-def filled(path, answers=None):
-    """The code cells of a chapter, its stubs replaced: by `answers`, or else by the worked ones."""
-    notebook = nbformat.read(path, as_version=4)
-    worked = {}
-    for each in exercises(path.stem):
-        title = f"# @title Worked solution {each.number}\n"
-        (code,) = (c.source for c in notebook.cells if c.source.startswith(title))
-        code = code.removeprefix(title)
-        worked[each.name] = re.sub(rf"\b{each.name}(_solution|Solution)\b", each.name, code)
-    for cell, name in stubs(notebook):
-        cell.source = (worked if answers is None else answers).get(name, cell.source)
-    return [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+def notebook(cells):
+    return nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
 
 
 def saved(path, cells):
-    """A notebook of these code cells."""
-    made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
     path.parent.mkdir(parents=True, exist_ok=True)
-    nbformat.write(made, path)
+    nbformat.write(notebook(cells), path)
     return path
 
 
-def of(number):
-    """The path of the chapter with this number."""
-    return next(path for path in NOTEBOOKS if path.name.startswith(number))
-
-
-def graded_here(each, answer):
-    """The grade of an answer that may be trusted: no process of its own is started for it."""
-    with with_fresh_cases(each, SEED):
-        said = examined(each, answer)
-    return grade(each, said, SEED)
+@pytest.mark.slow
+def test_honest_styles_keep_their_points():
+    table = "from scratchformer_course.ch09_block import exercises as checks9"
+    assert len(STYLES) >= 40
+    everything = [IMPORTS + table]
+    for style in STYLES.values():
+        everything += ["averaging_weights = FeedForward = ...", *style, "checks.fading_scores(...)"]
+    passed, states = [], []
+    for verdict in run(notebook(everything), "05_averaging", seed=3, seconds=60):
+        if verdict["exercise"] == "5.3":  # the mark behind each style
+            passed.append("passed" in states)
+            states = []
+        else:
+            states.append(verdict["state"])
+    assert [name for name, good in zip(STYLES, passed, strict=True) if not good] == []
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_worked_answers_have_all_points_and_mistakes_stubs_and_constants_do_not(path):
-    known = {each.name: each.right for each in exercises(path.stem)}
-    right, unwritten = filled(path), filled(path, {})
-    for each in exercises(path.stem):
-        assert graded_here(each, answer(right, each.name, known)).points == MOST
-        stub = graded_here(each, answer(unwritten, each.name, known))
-        assert (stub.points, stub.state) == (0, "not yet"), stub
-        for mistake in each.mistakes:
-            got = graded_here(each, mistake.function)
-            assert got.points <= PARTIAL and got.state == "try again", (mistake.description, got)
-        expected = right_values(each, SEED)
-        for value in expected[:3]:
-            constant = {"state": "try again", "values": pack([value] * len(expected))}
-            assert grade(each, constant, SEED).points == 0
+def test_the_worked_answers_of_a_chapter_count_for_nobody_and_a_reader_s_own_do(tmp_path, capsys):
+    path = next(path for path in NOTEBOOKS if path.name.startswith("05"))
+    unwritten = tmp_path / "class" / "bob" / path.name
+    written = tmp_path / "class" / "ann" / path.name
+    chapter = nbformat.read(path, as_version=4)
+    for target in (unwritten, written):
+        target.parent.mkdir(parents=True)
+        nbformat.write(chapter, target)
+        for cell, name in stubs(chapter):
+            worked = f"{name} = checks.{name}.right"
+            cell.source = f"{worked}\nchecks.{name}({name})"
+    out = tmp_path / "grades"
+    words = [str(path) for path in (unwritten, written)]
+    assert grade.main([*words, "--out", str(out)]) == 0
+    printed = capsys.readouterr()
+    assert printed.err.splitlines()[0].endswith("Strangers' code belongs in a container:")
+    assert "5.1: 1 of 2 passed\n  1 x replace the `...` in `averaging_weights`." in printed.out
+    rows = [*csv.DictReader((out / "grades.csv").open(newline=""))]
+    assert [[*row.values()] for row in rows] == [["bob", *"0000"], ["ann", *"1113"]]
+    ran = nbformat.read(out / "ann" / path.name, as_version=4)
+    assert any("passed" in str(cell.get("outputs")) for cell in ran.cells)
+    late = saved(tmp_path / "class" / "zoe" / "late.ipynb", [IMPORTS + RIGHT, CHECK])
+    assert grade.main([str(late), "--out", str(out)]) == 0  # the others' rows stay
+    rows = [*csv.DictReader((out / "grades.csv").open(newline=""))]
+    assert [row["sum"] for row in rows] == ["0", "3", "1"]
 
 
-def test_a_pass_counts_only_with_the_values_to_it():
-    each = exercise("1.2")
-    some = right_values(each, SEED)
-    some = [("?",), *some[1:]]
-    got = grade(each, {"state": "passed", "values": pack(some)}, SEED)
-    assert got.state == "try again" and 0 < got.points <= PARTIAL
-    assert grade(each, {"state": "passed", "values": "no values"}, SEED).points == 0
+@pytest.mark.slow
+def test_a_wrong_answer_is_named_and_what_knows_the_listed_cases_alone_fails_on_fresh_ones():
+    known = {case[0] for case in averaging_weights.cases}
+    sums = "def averaging_weights(T):\n    return torch.ones(T, T).tril()"
+    memory = f"def averaging_weights(T):\n    return ({BODY}) * (T in {known})"
+    cells = [IMPORTS, sums, CHECK, memory, CHECK]
+    first, second = run(notebook(cells), "05_averaging", seed=3, seconds=60)
+    assert first["state"] == "try again" and "sums, not means" in first["message"]
+    assert averaging_weights(lambda T: averaging_weights.right(T) * (T in known))
+    assert second["state"] == "try again", second
 
 
-def test_values_survive_the_way_out_of_a_process():
-    import torch
-
-    value = [(1, -2.5, True, None, "é", b"\xff"), {("a",): [float("inf")]}, 2**70, ()]
-    tensors = [torch.arange(6).view(2, 3).T, torch.tensor(0.5).bfloat16(), torch.ones(2) > 0]
-    *plain, a, b, c = unpack(pack([*value, *tensors]))
-    assert plain == value and unpack(pack([object()])) == [...]
-    for got, sent in zip((a, b, c), tensors, strict=True):
-        assert got.dtype == sent.dtype and got.equal(sent)
-
-
-@pytest.mark.parametrize("number", ["1.2", "6.3", "9.1"])
-def test_the_same_seed_draws_the_same_cases_and_another_one_others(number):
-    each = exercise(number)
-    one, again, other = (repr(fresh_cases(each, seed)) for seed in (1, 1, 2))
-    assert one == again != other
+@pytest.mark.slow
+def test_a_cell_without_end_and_a_kernel_that_dies_cost_no_exercise_before_them():
+    ends = [IMPORTS + RIGHT, CHECK, "while True: pass", "import os; os._exit(0)", "1"]
+    verdicts = run(notebook(ends), "05_averaging", seed=0, seconds=15)
+    results = best("ann", "05_averaging", verdicts)
+    assert [result.state for result in results] == ["passed", "not yet", "not yet"]
+    assert "never ran" in results[1].message
+    assert summary(results)[:2] == ["5.1: 1 of 1 passed", "5.2: 0 of 1 passed"]
 
 
-# --- what a student wrote
-
-
-def taken(*cells):
-    """What the function `spread` of these cells returns for 2."""
-    return answer(["from torch import nn\n", *cells], "spread", {"nearest": len})(2)
-
-
-@pytest.mark.parametrize(
-    ("cells", "expected"),
-    [
-        (["def spread(x):\n    return 1", "def spread(x):\n    return 2"], 2),
-        (["def spread(x):\n    return help_me(x)", "def help_me(x):\n    return x + 5"], 7),
-        (["k = 1", "def spread(x):\n    return k", "k = 2"], 1),
-        (["k = 1", "k = 2", "def spread(x):\n    return k"], 2),
-        (
-            ["found = []\nfor i in range(3):\n    found.append(i)", "spread = lambda x: found"],
-            [0, 1, 2],
-        ),
-        (["def twice(f):\n    return lambda x: 2 * f(x)", "@twice\ndef spread(x): return 9"], 18),
-        (["k = 'ab'; m = 3", "def spread(x):\n    return len(k) + m"], 5),
-        (["def mine(x):\n    return x", "spread = mine"], 2),
-        (
-            [
-                "import functools",
-                "def spread(x):\n    return x",
-                "spread = functools.cache(spread)",
-            ],
-            2,
-        ),
-        (["raise KeyError", "%time 1\n!ls\ndef spread(x):\n    return 4", "1 / 0"], 4),
-        (["def spread(x)\n    return 1", "def spread(x):\n    return 8"], 8),
-        (["from math import *", "def spread(x):\n    return sqrt(8 * x)"], 4),
-        (["try:\n    def spread(x):\n        return 3\nexcept NameError:\n    pass"], 3),
-        (["from typing import Callable", "f = abs", "spread: Callable = f"], 2),
-        (["def spread(x):\n    return (7\n% 4)"], 3),
-        (["def spread(x):\n    return 5", "if True:\n    k, spread = 1, abs"], 5),
-        (["def nearest(x):\n    return 0", "def spread(x):\n    return nearest('abc')"], 3),
-        (
-            [
-                "from scratchformer_course.ch03_positions import exercises as checks",
-                "def spread(x):\n    return 6\n\nchecks.spread(spread)",
-                "# @title Worked solution 3.1\ndef spread_solution(x):\n    return 0",
-                "spread = checks.spread.choose(spread, spread_solution)",
-                "spread = spread_solution",
-                "# @title Of the course\ndef spread(x):\n    return 0",
-            ],
-            6,
-        ),
-    ],
-)
-def test_what_the_student_wrote_is_taken_and_what_it_needs(cells, expected):
-    assert taken(*cells) == expected
-
-
-@pytest.mark.parametrize(
-    ("cell", "words"),
-    [
-        ("def spread(x)\n    return 1", "expected ':', in line 1"),
-        ("k = 1 / 0\ndef spread(x):\n    return k", "ZeroDivisionError: division by zero, in `k ="),
-        ("import sys\nk = sys.exit()\ndef spread(x):\n    return k", "SystemExit"),
-    ],
-)
-def test_a_notebook_that_cannot_be_run_is_told_where(cell, words):
-    with pytest.raises(Unwritten, match=re.escape(words)):
-        taken(cell)
-
-
-# --- hostile notebooks: exercise 1.2 has cases, 1.4 has none
-
-
-PATCHES = {
-    "the engine": "engine.Exercise.__call__ = lambda *args, **more: FORGED",
-    "the verdict": "engine.Verdict = lambda *args: verdict.Verdict('', 'passed', '')",
-    "its truth": "verdict.Verdict.passed = verdict.Verdict.__bool__ = lambda self: True",
-    "the comparison": "engine.matches = compare.same = lambda *args: True",
-    "what is wrong": "verdict.expect.__code__ = (lambda condition, diagnosis: None).__code__",
-    "the judge": "checks.ByteTokenizer.judge = lambda call: 'well done'",
-    "the cases": "checks.merge_pair._cases = checks.merge_pair.more = ()",
-    "the right answers": "checks.merge_pair.solutions.append(1)",
-    "Python": "import builtins\nbuiltins.all = builtins.isinstance = lambda *args: True",
-}
-REFUSED = "a graded notebook may not"
-LATE = "is there a loop that never ends"
-TRIES = {
-    "never ends": ("while True: pass", LATE),
-    "never ends in C": ("import re\nre.match('(a+)+$', 'a' * 50 + 'b')", LATE),
-    "exits": ("os._exit(0)", "ends the process"),
-    "exits by an error": ("raise SystemExit", "ends the program"),
-    "prints a gigabyte": ("for i in range(1000): print('x' * 10**6)", ""),
-    "fills the memory": ("x = [bytearray(10**9) for i in range(100)]", ""),
-    "deletes a file": ("os.remove({file!r})", REFUSED),
-    "deletes a folder": ("import shutil\nshutil.rmtree({folder!r})", REFUSED),
-    "overwrites a file": ("open({file!r}, 'w').write('x')", REFUSED),
-    "ends who asks": ("os.kill(os.getppid(), 9)", REFUSED),
-    "starts a process": ("import subprocess\nsubprocess.run(['rm', {file!r}])", REFUSED),
-    "connects": ("import socket\nsocket.create_connection(('localhost', 80))", REFUSED),
-    "looks for the checker": ("import gc\ngc.get_objects()", REFUSED),
-    "raises a verdict": ("raise verdict.Wrong('well done', 'passed')", "well done"),
-    "forges a reply": ("forge()", "returned `()`"),
-    "equals everything": ("return type('Any', (), {{'__eq__': lambda *args: True}})()", "returned"),
-}
-OPEN = """
-import contextlib, os, sys
-from scratchformer_course.kit.checks import compare, engine, verdict
-
-checks = sys.modules["scratchformer_course.ch01_bpe.exer" + "cises"]  # unseen before it runs
-FORGED = {"state": "passed", "message": "", "values": "[[], null]"}
-
-def forge(*args):
-    import json
-    for i in range(3, 30):
-        with contextlib.suppress(OSError):
-            os.write(i, b"\\n" + b"0" * 32 + b" " + json.dumps(FORGED).encode() + b"\\n")
-"""
-
-
-def hostile(code):
-    """The cells of chapter 01 whose answers to 1.2 and 1.4 do this when they are called."""
-    body = "".join(f"        {line}\n" for line in (OPEN + code).splitlines())
-    answers = {
-        "merge_pair": f"def merge_pair(word, pair):\n    if word:\n{body}    return ()",
-        "ByteTokenizer": f"class ByteTokenizer:\n    def __init__(self, tokens):\n{body}",
-    }
-    return filled(of("01"), answers)
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "from scratchformer_course.ch01_bpe.exercises import merge_pair as a",
-        "return merge_pair.__globals__['merge'](word, pair)",
-        "return sys._getframe(1)",
-    ],
-)
-def test_who_looks_for_the_answer_in_plain_sight_is_told(line):
-    cells = filled(of("01"), {"merge_pair": f"def merge_pair(word, pair):\n    {line}"})
-    got = grade(exercise("1.2"), examine(cells, "01_bpe", "1.2", SEED, 20.0), SEED)
-    assert got.points == 0 and "looks for the course's own answers" in got.message
-
-
-@pytest.mark.parametrize("code", PATCHES.values(), ids=PATCHES)
-def test_who_patches_the_checker_has_no_points(code):
-    for number in ("1.2", "1.4"):
-        said = examine(hostile(code), "01_bpe", number, SEED, 20.0)
-        assert grade(exercise(number), said, SEED).points == 0, said
-
-
-@pytest.mark.parametrize(("code", "words"), TRIES.values(), ids=TRIES)
-def test_a_hostile_notebook_has_a_verdict_no_points_and_does_no_harm(code, words, tmp_path):
-    file = tmp_path / "others" / "work.txt"
-    file.parent.mkdir()
-    file.write_text("of another student")
-    cells = hostile(code.format(file=str(file), folder=str(file.parent)))
-    said = examine(cells, "01_bpe", "1.2", SEED, 2.0)
-    got = grade(exercise("1.2"), said, SEED)
-    assert (got.points, got.state) == (0, "try again") and words in got.message, got
-    assert file.read_text() == "of another student"
-
-
-@pytest.mark.skipif(not isolation(), reason="the system grants no namespaces")
-def test_a_library_that_writes_past_the_guard_finds_a_read_only_disk(tmp_path):
-    file = tmp_path / "work.safetensors"
-    file.write_text("of another student")
-    code = "from safetensors.numpy import save_file\nimport numpy\n"
-    code += f"save_file({{'a': numpy.zeros(3)}}, {str(file)!r})"
-    said = examine(hostile(code), "01_bpe", "1.2", SEED, 20.0)
-    assert grade(exercise("1.2"), said, SEED).points == 0
-    assert file.read_text() == "of another student", said
-
-
-def test_who_patches_torch_has_no_points():
-    code = "def fading_scores(T):\n    torch.allclose = torch.isclose = lambda *a, **k: True\n"
-    code += "    return torch.zeros(T, T)"
-    said = examine(filled(of("05"), {"fading_scores": code}), "05_averaging", "5.3", SEED, 20.0)
-    assert said["changed"] and grade(exercise("5.3"), said, SEED).points == 0, said
-
-
-# --- the command
-
-
-def test_a_class_is_graded_and_one_notebook_costs_no_other(tmp_path, capsys):
-    mistaken = {"merge_pair": "def merge_pair(word, pair):\n    return word"}
-    paths = [
-        saved(tmp_path / "ann" / "bpe.ipynb", filled(of("01"))),
-        saved(tmp_path / "bob" / "bpe.ipynb", hostile("import os\nos._exit(0)")),
-        saved(tmp_path / "eve" / "bpe.ipynb", filled(of("01"), mistaken)),
+def test_a_student_is_named_by_the_folder_or_where_all_are_in_one_by_the_file():
+    folders = [Path("class/ann/05.ipynb"), Path("class/ann/06.ipynb"), Path("class/bob/05.ipynb")]
+    assert [*students(folders).values()] == ["ann", "ann", "bob"]
+    assert [*students([Path("class/ann.ipynb"), Path("class/bob.ipynb")]).values()] == [
+        "ann",
+        "bob",
     ]
-    out = tmp_path / "out"
-    assert command.main([*map(str, paths), "--out", str(out), "--seed", "5"]) == 1
-    ann, bob, eve = csv.DictReader((out / "grades.csv").open(newline=""))
-    assert [ann[number] for number in ("1.1", "1.2", "1.3", "1.4", "points")] == ["10"] * 4 + ["40"]
-    assert (bob["points"], bob["maximum"], bob["chapter"]) == ("0", "40", "01_bpe")
-    assert 0 < float(eve["1.2"]) <= PARTIAL and eve["1.1"] == "0"
-    assert f"{paths[0]}: 40 of 40" in capsys.readouterr().out
-    report = (out / "eve" / "bpe.grade.md").read_text()
-    assert "Exercise 1.2 · `merge_pair`" in report and "**not yet**" in report
-    results = json.loads((out / "bob" / "bpe.grade.json").read_text())
-    assert results["score"] == 0 and "ends the process" in results["tests"][1]["output"]
-    assert command.main([str(paths[0]), "--out", str(out)]) == 0  # of one who is late
-    again = [*csv.DictReader((out / "grades.csv").open(newline=""))]
-    assert [row["points"] for row in again] == ["40", "0", eve["points"]]
 
 
-def test_the_command_prints_gradescopes_json_and_ends_with_0_if_all_passed(tmp_path):
-    words = [sys.executable, "-m", "scratchformer_course", "grade", "--json"]
-    notebook = saved(tmp_path / "mine.ipynb", filled(of("01")))
-    ended = subprocess.run([*words, str(notebook)], capture_output=True, text=True)
-    results = json.loads(ended.stdout)
-    assert (ended.returncode, results["score"], len(results["tests"])) == (0, 40, 4), ended.stderr
-    assert results["tests"][0]["max_score"] == MOST and results["tests"][0]["status"] == "passed"
-
-
-def test_what_cannot_be_graded_is_named_and_the_rest_is_graded(tmp_path, capsys):
-    right = saved(tmp_path / "right.ipynb", filled(of("01")))
+def test_what_cannot_be_graded_is_named_in_a_line(tmp_path, capsys):
     other = saved(tmp_path / "other.ipynb", ["import scratchformer_course.ch99_none"])
     broken = tmp_path / "broken.ipynb"
     broken.write_text('{"cells": 1}')
-    words = [str(path) for path in (right, other, broken, tmp_path / "none.ipynb")]
-    assert command.main([*words, "--out", str(tmp_path / "out")]) == 2
-    printed = capsys.readouterr()
-    assert f"{right}: 40 of 40" in printed.out and printed.err.count("\n") == 3
-    assert command.main([str(right), "--out", str(right)]) == 2  # a file, and no folder
-    for words in ("an import of a chapter", "expected a notebook", "No such file"):
-        assert words in printed.err
+    assert grade.main([str(path) for path in (other, broken, tmp_path / "none.ipynb")]) == 2
+    error = capsys.readouterr().err
+    for words in ("other.ipynb: expected an import of a chapter", "broken.ipynb: ", "No such file"):
+        assert words in error
+    assert chapter_of([IMPORTS]) == "05_averaging"
 
 
-def test_a_grader_that_cannot_start_says_so_and_gives_no_points(tmp_path, capsys, monkeypatch):
-    notebook = saved(tmp_path / "right.ipynb", filled(of("01")))
-    monkeypatch.setattr(student_process, "START", "import a_module_that_is_not_there")
-    assert command.main([str(notebook)]) == 2
-    assert "a_module_that_is_not_there" in capsys.readouterr().err
+def test_the_page_on_security_has_the_command_that_the_grader_prints():
+    text = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+    assert "--network none --read-only" in text and "--network none --read-only" in grade.CONTAINER

@@ -12,7 +12,7 @@ from readers import NOTEBOOKS
 from scratchformer_course.teaching.hint import hint, main
 from scratchformer_course.teaching.tables import exercises
 
-NUMBERS = [each.number for path in NOTEBOOKS for each in exercises(path.stem)]
+NUMBERS = [exercise.number for path in NOTEBOOKS for exercise in exercises(path.stem)]
 WORKED = {}  # number -> the lines of the worked answer, without comments and what every answer has
 for path in NOTEBOOKS:
     for cell in nbformat.read(path, as_version=4).cells:

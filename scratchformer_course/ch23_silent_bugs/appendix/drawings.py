@@ -6,17 +6,15 @@ They show what is stored in silent_bugs.json and diagnoses.json, and are drawn w
 import math
 from collections.abc import Sequence
 
-from scratchformer_course.ch23_silent_bugs.patient import Patient
-from scratchformer_course.ch23_silent_bugs.patients import PATIENTS
+from scratchformer_course.ch23_silent_bugs.faults import FAULTS, IN_MODEL, Fault
 from scratchformer_course.ch23_silent_bugs.prices import prices
 from scratchformer_course.kit.canvas import Drawing
 from scratchformer_course.measurements import load_measurements
 
-NUMBERS = {name: i for i, name in enumerate(PATIENTS, start=1)}  # on the page
+NUMBERS = {name: i for i, name in enumerate(FAULTS, start=1)}  # on the page
 COLOURS = {"right": "key", "reported": "query", "loaded": "value"}
 LEAST = 0.01  # nats: below it the axis of prices is even, above it goes by factors
 ROW, CELL, HEAD = 19, 15, 122  # of the tables: a row, a column, the names of the columns
-IN_MODEL = ("attention", "cache", "block")
 # of a test that failed (at first sight, today): radius, colour, fill
 MARKS = {
     (True, True): (5, "value", 1),
@@ -25,9 +23,9 @@ MARKS = {
 }
 
 
-def words(patient: Patient) -> str:
+def words(fault: Fault) -> str:
     """A short name of a fault, for a row of a drawing."""
-    return patient.short or patient.name.replace("_", " ")
+    return fault.short or fault.name.replace("_", " ")
 
 
 # --- the prices ----------------------------------------------------------------------------------
@@ -41,8 +39,8 @@ def place_of(nats: float | int) -> float:
 def all_prices():
     """What each fault costs where the model is used, what is reported of it, and when loaded."""
     stored = load_measurements("silent_bugs")
-    found = {figure: prices(stored, figure) for figure in COLOURS}
-    rows = sorted(found["right"], key=lambda name: -found["right"][name].mean)
+    by_figure = {figure: prices(stored, figure) for figure in COLOURS}
+    rows = sorted(by_figure["right"], key=lambda name: -by_figure["right"][name].mean)
     top = 92
     d = Drawing(410, top + ROW * len(rows) + 26)
     left, right = 156, 400
@@ -59,18 +57,18 @@ def all_prices():
             d.text(x(tick), foot, f"{tick:g}".replace("-", "−"), "muted", size=13)
     for i, name in enumerate(rows):
         y = top + ROW * (i + 0.5)
-        if PATIENTS[name].trained:
-            spread = stored["twins"][PATIENTS[name].twin]["spread"]
+        if FAULTS[name].trained:
+            spread = stored["twins"][FAULTS[name].setting]["spread"]
             d.line([(x(-spread), y), (x(spread), y)], "muted", 5)
-        d.text(4, y, words(PATIENTS[name]), anchor="start", size=13)
-        _marks(d, {f: x(found[f][name].mean) for f in COLOURS if name in found[f]}, y)
-    gains = sum(cost.mean < -0.05 for cost in found["reported"].values())
+        d.text(4, y, words(FAULTS[name]), anchor="start", size=13)
+        _marks(d, {f: x(by_figure[f][name].mean) for f in COLOURS if name in by_figure[f]}, y)
+    gains = sum(cost.mean < -0.05 for cost in by_figure["reported"].values())
     in_noise = sum(stored["patients"][name]["within_noise"] for name in rows)
     return d.show(
         f"{len(rows)} faults in rows, the highest price at the top, on an axis from −1 to 10 nats. "
         "A filled dot is what a fault costs, an open one what the program reports of it, and a "
         "square what it costs weights that were trained without it. The dots reach from "
-        f"{words(PATIENTS[rows[0]])!r} to {words(PATIENTS[rows[-1]])!r}. For {gains} faults "
+        f"{words(FAULTS[rows[0]])!r} to {words(FAULTS[rows[-1]])!r}. For {gains} faults "
         "the open dot stands left of zero, where a healthy program would be: they report a gain. "
         f"Grey bars around zero are the noise, and {in_noise} filled dots "
         "lie within it or at zero."
@@ -106,21 +104,21 @@ def _marks(d: Drawing, at: dict[str, float | int], y: float | int) -> None:
 
 def curves(name: str):
     """The loss that the program of a patient reports in training, and that of its twin."""
-    stored, patient = load_measurements("silent_bugs"), PATIENTS[name]
-    twin = stored["twins"][patient.twin]["curve"][1:]  # all runs begin alike
-    own = stored["patients"][name]["curve"][1:] if patient.trained else twin
+    stored, fault = load_measurements("silent_bugs"), FAULTS[name]
+    twin = stored["twins"][fault.setting]["curve"][1:]  # all runs begin alike
+    curve = stored["patients"][name]["curve"][1:] if fault.trained else twin
     number, steps = NUMBERS[name], stored["settings"]["steps"]
     d = Drawing(340, 124, size=13)
-    lowest, highest = min(*own, *twin), max(*own, *twin)
+    lowest, highest = min(*curve, *twin), max(*curve, *twin)
     lines = {"twin": [_point(i, loss, lowest, highest) for i, loss in enumerate(twin)]}
-    lines["patient"] = [_point(i, loss, lowest, highest) for i, loss in enumerate(own)]
+    lines["patient"] = [_point(i, loss, lowest, highest) for i, loss in enumerate(curve)]
     d.line([(34, 8), (34, 100), (228, 100)], "muted", 1)
     for loss in (lowest, highest):
         d.text(29, _point(0, loss, lowest, highest)[1], f"{loss:.1f}", "muted", 13, "end")
     d.text(34, 114, str(steps // 20), "muted", anchor="start")
     d.text(228, 114, f"step {steps}", "muted", anchor="end")
-    d.line(lines["twin"], "query", 1.8, dashed=patient.trained)
-    if not patient.trained:
+    d.line(lines["twin"], "query", 1.8, dashed=fault.trained)
+    if not fault.trained:
         d.text(236, lines["twin"][-1][1] - 9, f"both {twin[-1]:.2f}", anchor="start")
         return d.show(
             f"Training loss of patient {number} and of its healthy twin over {steps} steps: it is "
@@ -128,13 +126,13 @@ def curves(name: str):
         )
     d.line(lines["patient"], "key", 2.2)
     ends = _apart([lines["patient"][-1][1], lines["twin"][-1][1]], 17)
-    for (said, colour, losses), y in zip(
-        (("patient", "key", own), ("twin", "query", twin)), ends, strict=True
+    for (label, colour, losses), y in zip(
+        (("patient", "key", curve), ("twin", "query", twin)), ends, strict=True
     ):
-        d.text(236, y, f"{said} {losses[-1]:.2f}", colour, anchor="start")
+        d.text(236, y, f"{label} {losses[-1]:.2f}", colour, anchor="start")
     return d.show(
         f"Training loss over {steps} steps, two curves. That of patient {number} falls from "
-        f"{own[0]:.2f} to {own[-1]:.2f}, that of its healthy twin from {twin[0]:.2f} to "
+        f"{curve[0]:.2f} to {curve[-1]:.2f}, that of its healthy twin from {twin[0]:.2f} to "
         f"{twin[-1]:.2f}."
     )
 
@@ -156,9 +154,9 @@ def _apart(heights: Sequence[float], least: float | int) -> list[float]:
 # --- who names what ------------------------------------------------------------------------------
 
 
-def naming_tests(diagnoses: dict, patients: Sequence[Patient]) -> list[str]:
-    """The tests that have failed on some of these patients, in the order of the patients."""
-    entries = [diagnoses["patients"][patient.name] for patient in patients]
+def naming_tests(diagnoses: dict, faults: Sequence[Fault]) -> list[str]:
+    """The tests that have failed on some of these faults, in the order of the faults."""
+    entries = [diagnoses["patients"][fault.name] for fault in faults]
     named = [test for entry in entries for test in [*entry["first_sight"], *entry["now"]]]
     return list(dict.fromkeys(named))
 
@@ -170,18 +168,18 @@ def matrix():
     """
     diagnoses = load_measurements("diagnoses")
     halves = [
-        [patient for patient in PATIENTS.values() if (patient.place in IN_MODEL) == is_in_model]
+        [fault for fault in FAULTS.values() if (fault.place in IN_MODEL) == is_in_model]
         for is_in_model in (True, False)
     ]
-    d = Drawing(360, 2 * HEAD + ROW * len(PATIENTS) + 74)
+    d = Drawing(360, 2 * HEAD + ROW * len(FAULTS) + 74)
     bottom = 0.0
-    for patients in halves:
-        bottom = _table(d, bottom, patients, diagnoses)
+    for faults in halves:
+        bottom = _table(d, bottom, faults, diagnoses)
     legend = ("fails from first sight on", "fails since then", "failed at first only")
-    for i, (mark, said) in enumerate(zip(MARKS.values(), legend, strict=True)):
+    for i, (mark, label) in enumerate(zip(MARKS.values(), legend, strict=True)):
         x, y = (12, 212)[i % 2], bottom + 24 + 20 * (i // 2)
         d.circle(x, y, *mark)
-        d.text(x + 12, y, said, mark[1], anchor="start", size=13)
+        d.text(x + 12, y, label, mark[1], anchor="start", size=13)
     entries = diagnoses["patients"].values()
     first, now = (sum(bool(entry[when]) for entry in entries) for when in ("first_sight", "now"))
     return d.show(
@@ -193,24 +191,24 @@ def matrix():
     )
 
 
-def _table(d: Drawing, top: float, patients: Sequence[Patient], diagnoses: dict) -> float:
+def _table(d: Drawing, top: float, faults: Sequence[Fault], diagnoses: dict) -> float:
     """One of the tables, from `top` on; where it ends."""
-    tests = naming_tests(diagnoses, patients)
-    left, top, bottom = 156, top + HEAD, top + HEAD + ROW * len(patients)
+    tests = naming_tests(diagnoses, faults)
+    left, top, bottom = 156, top + HEAD, top + HEAD + ROW * len(faults)
     right = left + CELL * len(tests)
     for j, test in enumerate(tests):
         x = left + CELL * (j + 0.5)
         d.text(x, top - 8, test, size=13, anchor="start", turn=-90)
         d.line([(x, top), (x, bottom)], "muted", 0.4)
-    for i, patient in enumerate(patients):
+    for i, fault in enumerate(faults):
         y = top + ROW * (i + 0.5)
-        d.text(4, y, words(patient), anchor="start", size=13)
+        d.text(4, y, words(fault), anchor="start", size=13)
         d.line([(left, y), (right, y)], "muted", 0.4)
-        entry = diagnoses["patients"][patient.name]
+        entry = diagnoses["patients"][fault.name]
         for j, test in enumerate(tests):
             when = test in entry["first_sight"], test in entry["now"]
             if when in MARKS:
                 d.circle(left + CELL * (j + 0.5), y, *MARKS[when])
-        if i and patients[i - 1].place != patient.place:
+        if i and faults[i - 1].place != fault.place:
             d.line([(4, y - ROW / 2), (right, y - ROW / 2)], "muted", 1)
     return bottom

@@ -3,25 +3,9 @@
 The exercises of a chapter stand in its slice, as tables: `ch08_rotary/exercises.py`.
 """
 
-from scratchformer_course.kit.checks.engine import (
-    Exercise,
-    Mistake,
-    exercise,
-    mistake,
-    refused,
-)
+from scratchformer_course.kit.checks.engine import Exercise, exercise
+from scratchformer_course.kit.checks.mistakes import mistake, refused
 from scratchformer_course.kit.checks.question import number, which
-from scratchformer_course.kit.checks.verdict import Verdict, Wrong, expect
+from scratchformer_course.kit.checks.verdict import Wrong, expect
 
-__all__ = [
-    "Exercise",
-    "Mistake",
-    "Verdict",
-    "Wrong",
-    "exercise",
-    "expect",
-    "mistake",
-    "number",
-    "refused",
-    "which",
-]
+__all__ = ["Exercise", "Wrong", "exercise", "expect", "mistake", "number", "refused", "which"]

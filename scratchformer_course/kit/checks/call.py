@@ -1,6 +1,4 @@
-"""One learner's function (or class), called safely: copied arguments, value or error."""
-
-from __future__ import annotations
+"""A learner's function (or class), called safely: copied arguments, value or error."""
 
 import contextlib
 import inspect
@@ -8,17 +6,8 @@ import linecache
 import traceback
 from typing import Any
 
-from scratchformer_course.kit.checks.compare import (
-    OtherKind,
-    brief,
-    error_in_words,
-    fresh,
-    is_tensor,
-    kind,
-    plain,
-    same,
-)
-from scratchformer_course.kit.checks.sandbox import is_being_stopped
+from scratchformer_course.kit.checks import compare
+from scratchformer_course.kit.checks.compare import brief, kind
 from scratchformer_course.kit.checks.verdict import Wrong, expect
 
 
@@ -34,52 +23,48 @@ class Call:
         self.count = 0
 
     def __str__(self) -> str:  # the last call as the learner would write it
+        shown = [brief(arg, 50) for arg in self.args]
         if self.is_class and self.args:
             settings = ", ".join(f"{name}={value!r}" for name, value in self.args[0].items())
-            return f"{self.name}({settings})({', '.join(brief(x, 50) for x in self.args[1:])})"
-        pairs = zip(self.parameters, self.args, strict=False)
-        shown = [name if brief(arg)[0] == "<" else brief(arg, 50) for name, arg in pairs]
-        return f"{self.name}({', '.join(shown)})"
+            return f"{self.name}({settings})({', '.join(shown[1:])})"
+        pairs = zip(self.parameters, shown, strict=False)
+        return f"{self.name}({', '.join(name if arg[0] == '<' else arg for name, arg in pairs)})"
 
     def check_signature(self) -> None:
         """Raise `Wrong` if this is no function (or class) or takes other parameters."""
-        name = self.name
+        name, names = self.name, self.parameters
         if self.function is ...:
             raise Wrong(f"write `{name}` first.", "not yet")
         got = f"got `{brief(self.function)}`, {kind(self.function)}"
         expect(callable(self.function), f"give the check `{name}` itself, without (): {got}.")
-        if self.is_class and not isinstance(self.function, type):
-            raise Wrong(f"give the check the class `{name}` itself: {got}.")
+        is_asked = isinstance(self.function, type) or not self.is_class
+        expect(is_asked, f"give the check the class `{name}` itself: {got}.")
         with contextlib.suppress(ValueError):  # some built-in functions tell no signature
             signature = inspect.signature(self.function)
+            args, settings = ((), dict.fromkeys(names)) if self.is_class else (names, {})
             try:
-                if self.is_class:
-                    signature.bind(**dict.fromkeys(self.parameters))
-                else:
-                    signature.bind(*self.parameters)
+                signature.bind(*args, **settings)
             except TypeError:
-                expected = ", ".join(self.parameters)
-                raise Wrong(f"`{name}` takes `({expected})`, but yours is `{signature}`.") from None
+                wanted = f"`({', '.join(names)})`"
+                raise Wrong(f"`{name}` takes {wanted}, but yours is `{signature}`.") from None
 
-    def __call__(self, *args: Any) -> Call:
+    def __call__(self, *args: Any) -> "Call":
         self.args, self.count, self.value, self.error = args, self.count + 1, None, None
-        given = [fresh(arg) for arg in args]
+        given = compare.fresh(args)
         try:
             self.value = self.function(*given)
         except Wrong:
             raise
-        except BaseException as error:  # SystemExit and KeyboardInterrupt are answers too
-            if is_being_stopped():
-                raise
+        except (Exception, SystemExit) as error:
             self.error = error
         parts = self.value if type(self.value) in (tuple, list) else (self.value,)
-        unfilled = any(part is ... for part in parts) or "ellipsis" in error_in_words(self.error)
-        if unfilled or isinstance(self.error, NotImplementedError):
+        is_unfilled = any(part is ... for part in parts) or "ellipsis" in str(self.error)
+        if is_unfilled or isinstance(self.error, NotImplementedError):
             raise Wrong(f"replace the `...` in `{self.name}`.", "not yet")
         names = ["the settings", *["x"] * len(args)] if self.is_class else self.parameters
-        for parameter, before, after in zip(names, args, given, strict=False):
-            why = f"`{self.name}` changes its argument `{parameter}` in place: work on a copy."
-            expect(self.error or same(before, after), why)
+        for name, before, after in zip(names, args, given, strict=False):
+            why = f"`{self.name}` changes its argument `{name}` in place: work on a copy."
+            expect(self.error or compare.same(before, after), why)
         return self
 
     def like(self, example: Any, hint: str = "") -> Any:
@@ -89,27 +74,26 @@ class Call:
         if self.value is None:
             raise Wrong(f"`{self}` returned None: is the `return` missing?")
         try:
-            return plain(self.value, example)
-        except OtherKind as other:
+            return compare.plain(self.value, example)
+        except compare.OtherKind as other:
             got, expected = other.args
-            what = "that" if got is self.value else f"`{brief(got)}`"
-            such = "" if is_tensor(expected) else f" such as `{brief(expected)}`"
-            returned = f"`{self}` returned `{brief(self.value)}`: {what} is {kind(got)}"
-            why = f"{returned}, but {kind(expected)}{such} is expected. {hint}"
-            raise Wrong(why.rstrip()) from None
+        what = "that" if got is self.value else f"`{brief(got)}`"
+        such = "" if compare.is_tensor(expected) else f" such as `{brief(expected)}`"
+        why = f"`{self}` returned `{brief(self.value)}`: {what} is {kind(got)}"
+        raise Wrong(f"{why}, but {kind(expected)}{such} is expected. {hint}".rstrip())
 
     def failure(self) -> str:
         """Type and words of the error, and the learner's own line: never a traceback."""
-        if isinstance(self.error, SystemExit):
-            return "it ends the program (exit); `return` the answer instead."
-        file = getattr(getattr(self.given, "__code__", None), "co_filename", "")
-        if self.is_class:
-            file = inspect.getfile(self.given.__init__)
-        lines = [
-            number
-            for frame, number in traceback.walk_tb(getattr(self.error, "__traceback__", None))
-            if frame.f_code.co_filename == file
-        ]
-        source = linecache.getline(file, lines[-1]).strip() if lines else ""
-        place = f" in line {lines[-1]}: `{source}`" if source else ""
-        return f"{error_in_words(self.error)}{place}."
+        code = getattr(getattr(self.given, "forward", self.given), "__code__", None)
+        return failure(self.error, getattr(code, "co_filename", ""))
+
+
+def failure(error: BaseException | None, file: str) -> str:
+    """Type and words of an error, and the last line of this file that it came through."""
+    if isinstance(error, SystemExit):
+        return "it ends the program (exit); `return` the answer instead."
+    frames = traceback.walk_tb(error.__traceback__ if error else None)
+    numbers = [number for frame, number in frames if frame.f_code.co_filename == file]
+    line = linecache.getline(file, numbers[-1]).strip() if numbers else ""
+    place = f" in line {numbers[-1]}: `{line}`" if line else ""
+    return f"{compare.error_in_words(error)}{place}."

@@ -1,7 +1,5 @@
 """Cases that are drawn: other sizes, signs, orders and ties, and the same ones every time."""
 
-from __future__ import annotations
-
 import functools
 import random
 from collections.abc import Callable

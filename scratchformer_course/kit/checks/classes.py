@@ -5,8 +5,6 @@ name, and what the object is called with. The stub fixes these names and the nam
 parameters, so both classes can hold the same numbers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -45,14 +43,11 @@ def as_function(cls: Any, right: Any, kept: dict | None = None) -> Callable:
         model = cls(**settings)
         if any(value is ... for value in vars(model).values()):
             raise Wrong(f"replace the `...` in the constructor of `{cls.__name__}`.", "not yet")
-        found = dict(model.named_parameters(remove_duplicate=False))
-        for names, what in (
-            (weights.keys() - found.keys(), "is missing"),
-            (found.keys() - weights.keys(), "is not in the exercise's stub"),
-        ):
-            expect(not names, f"the parameter `{min(names, default='')}` {what}.")
-        for name, value in weights.items():
-            got, expected = tuple(found[name].shape), tuple(value.shape)
+        parameters = dict(model.named_parameters(remove_duplicate=False))
+        for name in {**weights, **parameters}:
+            expect(name in parameters, f"the parameter `{name}` is missing.")
+            expect(name in weights, f"the parameter `{name}` is not in the exercise's stub.")
+            got, expected = tuple(parameters[name].shape), tuple(weights[name].shape)
             expect(got == expected, f"`{name}` has shape {got}, but {expected} is expected.")
         model.load_state_dict(weights, strict=False)  # buffers are the learner's own affair
         return model.eval()

@@ -1,14 +1,10 @@
 """Compare a learner's value with the right one, and say in words where the two differ.
 
-A value is first rebuilt from plain built-in types and plain tensors, so that no method which
-a learner wrote is trusted. torch is looked up, never imported: chapter 1 does not wait for it.
+A value is first rebuilt from plain built-in types and plain tensors, since several types mean the
+same. torch is looked up, never imported: chapter 1 does not wait for it.
 """
 
-from __future__ import annotations
-
-import contextlib
 import math
-import operator
 import re
 import reprlib
 import sys
@@ -18,11 +14,8 @@ from typing import Any
 TOLERANCE = 1e-4  # of the number, and of the largest beside it, but of no more than 1
 LEAST = 1e-7  # what float32 may leave where 0 is expected
 COARSE = {"torch.bfloat16": 8e-3, "torch.float16": 1e-3}  # these hold 2 or 3 digits
-LARGEST = 2**26  # numbers: a tensor of more is not looked at, unless so many are expected
-
-
-class Rough(float):
-    """A number that was given in half precision: it holds 3 or 4 digits."""
+USUAL = ("torch.float32", "torch.float64", "torch.int64")  # any type will do in place of these
+ACCEPTED: dict[type, Any] = {bool: bool, int: int, float: int | float, str: str, bytes: bytes}
 
 
 class OtherKind(Exception):
@@ -35,16 +28,6 @@ def is_tensor(value: Any) -> bool:
     return torch is not None and isinstance(value, torch.Tensor)
 
 
-def is_backed(tensor: Any) -> bool:
-    """Whether the memory of a tensor holds all its numbers: it can be resized, and read past."""
-    torch = sys.modules["torch"]
-    if tensor.layout != torch.strided or tensor.numel() == 0 or tensor.device.type == "meta":
-        return True
-    steps = zip(tensor.shape, tensor.stride(), strict=True)
-    last = tensor.storage_offset() + sum((n - 1) * step for n, step in steps)
-    return (last + 1) * tensor.element_size() <= tensor.untyped_storage().nbytes()
-
-
 def kind(value: Any) -> str:
     """The type in words: "a list", "a float32 tensor of shape (2, 3)"."""
     name = type(value).__name__
@@ -54,26 +37,19 @@ def kind(value: Any) -> str:
 
 
 def brief(value: Any, width: int = 80) -> str:
-    """One line of at most `width` characters for anything, without memory addresses."""
-    if is_tensor(value) and (value.numel() > 12 or not is_backed(value)):
+    """At most `width` characters in one line for anything, without memory addresses."""
+    if is_tensor(value) and value.numel() > 12:
         return kind(value)
     short = reprlib.Repr()
     short.maxtuple = short.maxlist = short.maxdict = 12
     short.maxstring = short.maxlong = short.maxother = width
-    try:
-        text = re.sub(r"\s*\n\s*| at 0x[0-9a-fA-F]+", " ", short.repr(value)).strip()
-    except Exception:
-        text = f"<{type(value).__name__}>"
+    text = re.sub(r"\s*\n\s*| at 0x[0-9a-fA-F]+", " ", short.repr(value)).strip()
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
 def error_in_words(error: BaseException | None) -> str:
     """Type and text of an error: "ValueError: too long"; the type alone if it has no text."""
-    try:
-        text = " ".join(str(error).split())
-    except Exception:
-        text = ""
-    return f"{type(error).__name__}: {text[:200]}".rstrip(": .")
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}".rstrip(": .")
 
 
 def fresh(value: Any) -> Any:
@@ -94,69 +70,28 @@ def plain(value: Any, example: Any) -> Any:
     be a list).
     """
     if is_tensor(example):
-        return _plain_tensor(value, example)
-    if isinstance(example, bool | int | float):
-        return _plain_number(value, example)
-    if isinstance(example, str) and isinstance(value, str):
-        return str.__str__(value)
-    if isinstance(example, bytes) and isinstance(value, bytes):
-        return bytes(memoryview(value))
-    if example is None and value is None:
-        return None
+        is_exact = not example.is_floating_point()
+        if not is_tensor(value) or value.is_complex() or (value.is_floating_point() and is_exact):
+            raise OtherKind(value, example)
+        return (value.to_dense() if value.is_sparse else value).detach().cpu()
+    if type(example) in ACCEPTED:
+        number = value.item() if getattr(value, "ndim", None) == 0 else value
+        if not isinstance(number, ACCEPTED[type(example)]):
+            raise OtherKind(value, example)
+        return type(example)(number)
     if isinstance(example, dict) and isinstance(value, Mapping):
-        pairs = dict.items(value) if isinstance(value, dict) else [*value.items()]
-        if not example:
-            return dict(pairs)
-        key, item = next(iter(example.items()))
-        return {plain(k, key): plain(v, item) for k, v in pairs}
+        key, item = next(iter(example.items()), (None, None))
+        pairs = value.items()
+        return {plain(k, key): plain(v, item) for k, v in pairs} if example else dict(pairs)
     several = isinstance(example, tuple) and not all(isinstance(item, str) for item in example)
     is_row = several and all(isinstance(item, int | float) for item in example)
     if is_row and getattr(value, "shape", None) == (len(example),):
         value = value.tolist()  # of NumPy's or PyTorch's
-    items: list | None = None
-    if isinstance(value, list) and (isinstance(example, list) or several):
-        items = list(list.__iter__(value))
-    elif isinstance(value, tuple) and isinstance(example, tuple):
-        items = list(tuple.__iter__(value))
-    if items is not None:
-        examples = example if len(example) == len(items) else [*example[:1]] * len(items)
-        if examples:
-            items = [plain(item, like) for item, like in zip(items, examples, strict=True)]
-        return type(example)(items)
-    raise OtherKind(value, example)
-
-
-def _plain_tensor(value: Any, example: Any) -> Any:
-    if not is_tensor(value):
+    is_same = isinstance(value, (list, tuple) if several else type(example))
+    if not is_same or not isinstance(example, list | tuple):
         raise OtherKind(value, example)
-    torch = sys.modules["torch"]
-    with torch._C.DisableTorchFunctionSubclass():  # documented: no method of a subclass is called
-        if value.numel() > LARGEST and value.shape != example.shape:
-            raise OtherKind(value, example)
-        if not is_backed(value):
-            raise ValueError("its memory was given back")
-        tensor = torch.Tensor.detach(value)
-        if tensor.layout != torch.strided:
-            tensor = torch.Tensor.to_dense(tensor)
-        tensor = torch.Tensor.as_subclass(tensor, torch.Tensor).cpu()
-    as_fractions = example.is_floating_point()
-    if tensor.is_complex() or (tensor.is_floating_point() and not as_fractions):
-        raise OtherKind(value, example)
-    return tensor
-
-
-def _plain_number(value: Any, example: bool | int | float) -> Any:
-    number = value.detach() if is_tensor(value) else value
-    if getattr(number, "ndim", 0) == 0 and not isinstance(number, str | bytes):
-        if isinstance(example, bool):
-            if isinstance(number, bool) or "bool" in str(getattr(number, "dtype", "")):
-                return bool(number)
-        else:
-            rough = str(getattr(number, "dtype", "")) in COARSE
-            convert = operator.index if isinstance(example, int) else Rough if rough else float
-            with contextlib.suppress(TypeError):
-                return convert(number)
-    raise OtherKind(value, example)
+    examples = example if len(example) == len(value) else example[:1] * len(value)
+    return type(example)(map(plain, value, examples or value))
 
 
 def same(a: Any, b: Any) -> bool:
@@ -168,12 +103,9 @@ def same(a: Any, b: Any) -> bool:
     if a is b:
         return True
     if is_tensor(a) and is_tensor(b):
-        if a.shape != b.shape or not has_type_of(a, b) or not (is_backed(a) and is_backed(b)):
-            return False
-        return not bool(_apart(a, b).any())
+        return a.shape == b.shape and has_type_of(a, b) and not bool(_apart(a, b).any())
     if isinstance(a, float) and isinstance(b, float):
-        near = max(COARSE.values()) if isinstance(a, Rough) else TOLERANCE
-        close = math.isclose(a, b, rel_tol=near, abs_tol=LEAST)
+        close = math.isclose(a, b, rel_tol=TOLERANCE, abs_tol=LEAST)
         return close or (math.isnan(a) and math.isnan(b))
     if type(a) is not type(b):
         return False
@@ -186,8 +118,7 @@ def same(a: Any, b: Any) -> bool:
 
 def has_type_of(tensor: Any, expected: Any) -> bool:
     """Whether a tensor's type will do: any, unless booleans or fewer bits are asked for."""
-    usual = ("torch.float32", "torch.float64", "torch.int64")
-    return tensor.dtype == expected.dtype or str(expected.dtype) in usual
+    return tensor.dtype == expected.dtype or str(expected.dtype) in USUAL
 
 
 def _apart(a: Any, b: Any) -> Any:
@@ -213,67 +144,54 @@ def matches(value: Any, known: Any) -> bool:
 
 def difference(got: Any, expected: Any) -> str:
     """What is wrong with a plain value, as the end of a sentence: "returned 5 at [1], …"."""
-    if isinstance(got, float) and not math.isfinite(got) and math.isfinite(expected):
-        return f"returned {got}, not a finite number"
-    if is_tensor(got):
-        return _tensor_difference(got, expected)
-    if isinstance(got, float) and f"{got:.6g}" != f"{expected:.6g}":
-        return f"returned {got:.6g}, expected {expected:.6g}"
-    returned, wanted = brief(got), brief(expected)
-    if returned != wanted and not is_cut(returned + wanted):
-        return f"returned `{returned}`, expected `{wanted}`"
-    place, got, expected = _first_difference(got, expected)
-    if not place:
-        return f"returned `{brief(got)}`, expected `{brief(expected)}`"
+    if isinstance(got, float):
+        if not math.isfinite(got) and math.isfinite(expected):
+            return f"returned {got}, not a finite number"
+        if f"{got:.6g}" != f"{expected:.6g}":
+            return f"returned {got:.6g}, expected {expected:.6g}"
+    returned, wanted, place = brief(got), brief(expected), ""
+    if (
+        is_tensor(got)
+        or returned == wanted
+        or re.search("…|\\.\\.\\.|tensor of", returned + wanted)
+    ):
+        got, expected, place = _first_difference(got, expected)
     if is_tensor(got) and is_tensor(expected):
-        return f"{_tensor_difference(got, expected)} in `answer{place}`"
-    return f"returned `{brief(got)}` at {place}, expected `{brief(expected)}`"
+        return _tensor_difference(got, expected) + (f" in `answer{place}`" if place else "")
+    where = f" at {place}" if place else ""
+    return f"returned `{brief(got)}`{where}, expected `{brief(expected)}`"
 
 
-def is_cut(text: str) -> bool:
-    """Whether `brief` left something out of this text, or named a tensor by its shape."""
-    return "…" in text or "..." in text or "tensor of shape" in text
-
-
-def _first_difference(got: Any, expected: Any, place: str = "") -> tuple[str, Any, Any]:
-    """Where two plain values first differ, such as "[1][0]", and what stands there."""
+def _first_difference(got: Any, expected: Any, place: str = "") -> tuple[Any, Any, str]:
+    """What differs first in two plain values, and its place in them, such as "[1][0]"."""
     if isinstance(got, str) and isinstance(expected, str) and len(got) > 40:
         pairs = enumerate(zip(got, expected, strict=False))
         at = next((i for i, (a, b) in pairs if a != b), min(len(got), len(expected)))
-        return f"{place}[{at}:]", got[at : at + 40], expected[at : at + 40]
-    if isinstance(got, list | tuple) and len(got) != len(expected):
-        return place, got, expected
-    keys: list = []
+        return got[at : at + 40], expected[at : at + 40], f"{place}[{at}:]"
+    keys: Any = []
     if isinstance(got, dict):
         keys = [key for key in expected if key in got]
-    elif isinstance(got, list | tuple):
-        keys = list(range(len(got)))
+    elif isinstance(got, list | tuple) and len(got) == len(expected):
+        keys = range(len(got))
     for key in keys:
         if not same(got[key], expected[key]):
             return _first_difference(got[key], expected[key], f"{place}[{key!r}]")
-    return place, got, expected
+    return got, expected, place
 
 
 def _tensor_difference(got: Any, expected: Any) -> str:
     if got.shape != expected.shape:
-        shape = f"shape {tuple(got.shape)}, but {tuple(expected.shape)} is expected"
-        return f"returned a tensor of {shape}"
+        shapes = tuple(got.shape), tuple(expected.shape)
+        return "returned a tensor of shape {}, but {} is expected".format(*shapes)
     if not has_type_of(got, expected):
-        wanted = kind(expected).partition(" tensor")[0]
-        wanted = "a boolean" if wanted == "a bool" else wanted
+        wanted = kind(expected).partition(" tensor")[0].replace("bool", "boolean")
         return f"returned {kind(got)}, but {wanted} one is expected"
-    bad = int((~got.isfinite() & expected.isfinite()).sum())
-    if bad:
+    if bad := int((~got.isfinite() & expected.isfinite()).sum()):
         return f"returned NaN or infinity in {bad} of {got.numel()} places"
-    place = tuple(_apart(got, expected).nonzero()[0].tolist())
-    a, b = got[place].item(), expected[place].item()
-    returned, wanted = _told_apart(a, b)
-    return f"returned {returned} at {list(place)}, expected {wanted}"
-
-
-def _told_apart(a: float, b: float) -> tuple[str, str]:
-    """Two numbers with four digits, or with as many more as tell them apart."""
-    if isinstance(a, int) and isinstance(b, int):
-        return str(a), str(b)
+    place = _apart(got, expected).nonzero()[0].tolist()
+    a, b = got[tuple(place)].item(), expected[tuple(place)].item()
     pairs = [(f"{a:.{digits}g}", f"{b:.{digits}g}") for digits in range(4, 18)]
-    return next((pair for pair in pairs if pair[0] != pair[1]), pairs[0])
+    if isinstance(a, int):
+        pairs = [(str(a), str(b))]
+    returned, wanted = next((pair for pair in pairs if pair[0] != pair[1]), pairs[0])
+    return f"returned {returned} at {place}, expected {wanted}"

@@ -1,10 +1,9 @@
 """An exercise in a page: a reader's code runs as it would in the notebook, and its check answers.
 
-The page's worker (book/_assets/python-worker.js) calls `open_chapter` once, and `run` for each
-press of *Run*.
+The page's worker (book/_assets/python-worker.js) calls `open_chapter` once, and for each press of
+*Run* first `late`, then `run`. The page ends a worker that does not come back, and says what `late`
+has returned.
 """
-
-from __future__ import annotations
 
 import ast
 import contextlib
@@ -16,11 +15,11 @@ import linecache
 import sys
 from typing import Any
 
-from scratchformer_course.kit.checks.call import Call
+from scratchformer_course.kit.checks.call import failure
 from scratchformer_course.kit.checks.engine import Exercise
-from scratchformer_course.kit.checks.sandbox import LIMIT, in_turn
 from scratchformer_course.kit.checks.verdict import Verdict
 
+LIMIT = 10  # seconds for a press of *Run*
 PRINTED = 4000  # characters of what a reader's code prints are shown
 
 exercises: dict[str, Exercise] = {}  # those of the chapter, by number
@@ -32,10 +31,15 @@ def open_chapter(room: str) -> None:
     if importlib.util.find_spec("regex") is None:
         sys.modules["regex"] = importlib.import_module(f"{__package__}.regex_by_re")
     table = importlib.import_module(f"scratchformer_course.{room}.exercises")
-    found = [each for each in vars(table).values() if isinstance(each, Exercise)]
-    exercises.update((each.number, each) for each in found)
     names.update({"__name__": "__main__", "checks": table}, **getattr(table, "IN_NOTEBOOK", {}))
-    names.update((each.name, each.right) for each in found)
+    for exercise in vars(table).values():
+        if isinstance(exercise, Exercise):
+            exercises[exercise.number], names[exercise.name] = exercise, exercise.right
+
+
+def late(number: str) -> str:
+    """JSON of the seconds for a run, and of the verdict on one that takes longer."""
+    return json.dumps({"seconds": LIMIT, "late": _told(exercises[number].late(LIMIT))})
 
 
 def run(number: str, code: str) -> str:
@@ -47,41 +51,34 @@ def run(number: str, code: str) -> str:
     printed = io.StringIO()
     names.pop(exercise.name, None)
     with contextlib.redirect_stdout(printed):
-        why = _define(exercise.name, code, f"<exercise {number}>")
+        why = _define(code, f"<exercise {number}>")
         if why:
             verdict = Verdict(number, "try again", why)
         else:
-            verdict = exercise(names.get(exercise.name, ...), run=in_turn)
+            verdict = exercise(names.get(exercise.name, ...))
     if not verdict:
         names[exercise.name] = exercise.right
     text = printed.getvalue()
     text = text if len(text) <= PRINTED else f"{text[:PRINTED]}…"
-    return json.dumps({"state": verdict.state, "html": verdict._repr_html_(), "printed": text})
+    return json.dumps({**_told(verdict), "printed": text})
 
 
-def _define(name: str, code: str, file: str) -> str:
+def _told(verdict: Verdict) -> dict[str, str]:
+    return {"state": verdict.state, "html": verdict._repr_html_()}
+
+
+def _define(code: str, file: str) -> str:
     """Run the code, without the call of its check; what went wrong, in words."""
     linecache.cache[file] = (len(code), None, code.splitlines(keepends=True), file)
-    call = Call(exec, name, [])
     try:
         tree = ast.parse(code, file)
         tree.body = [x for x in tree.body if not ast.unparse(x).startswith("checks.")]
-        compiled = compile(tree, file, "exec")
+        exec(compile(tree, file, "exec"), names)
     except SyntaxError as error:
         place = f"in line {error.lineno}: `{(error.text or '').strip()}`"
         return f"{type(error).__name__}: {error.msg}, {place}."
-    except ValueError as error:  # a null character
-        return f"{type(error).__name__}: {error}."
-
-    def work() -> str:
-        try:
-            exec(compiled, names)
-        except Exception as error:
-            call.given, call.error = type("Code", (), {"__code__": compiled}), error
-            return call.failure()
-        return "done"
-
-    ended = in_turn(work, LIMIT)
-    if ended.problem:
-        return f"the code {ended.problem}: is there a loop that never ends?"
-    return "" if ended.result == "done" else ended.result or "the code ends the program."
+    except SystemExit:
+        return "the code ends the program."
+    except Exception as error:
+        return failure(error, file)
+    return ""

@@ -5,12 +5,9 @@ answers of the exercise's own table, of which one is wrong, and asks what is wro
 take all that they know from the table: nothing in a question was computed by hand.
 """
 
-from __future__ import annotations
-
 import ast
 import inspect
 import math
-import random
 import re
 import textwrap
 from collections.abc import Callable, Sequence
@@ -18,8 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scratchformer_course.kit.checks.engine import Answer, Exercise, Mistake
-from scratchformer_course.kit.checks.state import own_state
+from scratchformer_course.kit.checks.engine import Exercise
+from scratchformer_course.kit.checks.mistakes import Answer, Mistake
+from scratchformer_course.kit.checks.sandbox import seeded
 
 
 @dataclass(frozen=True)
@@ -28,7 +26,7 @@ class Number:
 
     text: str
     probe: Callable[[Any], Any]  # of the learner's function or class
-    digits: int  # behind the point
+    digits: int = 2  # behind the point
 
     def export(self, exercise: Exercise) -> dict[str, Any]:
         """The right number, and each wrong one that exactly one diagnosis explains.
@@ -36,12 +34,12 @@ class Number:
         A mistake that raises an error, gives no finite number, or gives the right one is left out,
         and so are two that differ in their diagnosis but not in their number.
         """
-        right = self._of(exercise.right)
+        right = self.of(exercise.right)
         if right is None:
             raise ValueError(f"exercise {exercise.number}: the right answer gives no number")
         messages: dict[str, set[str]] = {}
         for mistake in exercise.mistakes:
-            got = self._of(mistake.function)
+            got = self.of(mistake.function)
             if got is not None and got != right:
                 messages.setdefault(got, set()).add(diagnosis(exercise, mistake))
         wrong = {got: texts.pop() for got, texts in messages.items() if len(texts) == 1}
@@ -53,12 +51,10 @@ class Number:
             "wrong": dict(sorted(wrong.items(), key=lambda pair: float(pair[0]))),
         }
 
-    def _of(self, answer: Answer) -> str | None:
-        if isinstance(answer, type):  # what a class keeps for all its objects stays as it is
-            kept = {k: dict(v) for k, v in vars(answer).items() if isinstance(v, dict)}
-            answer = type(answer.__name__, (answer,), kept)
+    def of(self, answer: Answer) -> str | None:
+        """The number that an answer gives, as it is written; None if it gives none."""
         try:
-            with own_state():
+            with seeded():
                 value = float(self.probe(answer))
         except Exception:  # a mistake may also crash
             return None
@@ -67,52 +63,37 @@ class Number:
 
 @dataclass(frozen=True)
 class Which:
-    """A question which of several answers is wrong, and why."""
+    """A question which of several answers is wrong, and why: a mistake between right answers.
 
-    text: str
-    wrong: str  # the description of a mistake
-    beside: tuple[Answer, ...]  # right answers that are shown with it
-    others: tuple[str, ...]  # descriptions of mistakes that are not shown: the wrong reasons
+    Mistakes are named by their descriptions; the diagnoses of the `others` stand beside the right
+    one. What is shown must be short, and use nothing but its arguments and the chapter's imports.
+    """
+
+    wrong: str
+    beside: Sequence[Answer]  # right answers that are shown with it
+    others: Sequence[str]
+    text: str = "One of these is wrong. Which one, and what is wrong with it?"
 
     def export(self, exercise: Exercise) -> dict[str, Any]:
-        """The code of the answers in an order of their own, and the reasons to choose from."""
+        """The code of the answers, and the reasons to choose from, each by the alphabet."""
         mistakes = {mistake.description: mistake for mistake in exercise.mistakes}
         names = (self.wrong, *self.others)
         if unknown := [name for name in names if name not in mistakes]:
             raise ValueError(f"exercise {exercise.number} has no mistake {unknown[0]!r}")
-        shown = [mistakes[self.wrong].function, *self.beside]
         reasons = [diagnosis(exercise, mistakes[name]) for name in names]
+        shown = [mistakes[self.wrong].function, *self.beside]
         codes = [source(answer, exercise.name) for answer in shown]
-        order = random.Random(exercise.number)
-        places = order.sample(range(len(shown)), len(shown))
-        ranks = order.sample(range(len(reasons)), len(reasons))
         return {
             "kind": "which",
             "ask": self.text,
-            "answers": [codes[i] for i in places],
-            "wrong": places.index(0),
-            "reasons": [reasons[i] for i in ranks],
-            "reason": ranks.index(0),
+            "answers": sorted(codes),
+            "wrong": sorted(codes).index(codes[0]),
+            "reasons": sorted(reasons),
+            "reason": sorted(reasons).index(reasons[0]),
         }
 
 
-def number(text: str, probe: Callable[[Any], Any], *, digits: int = 2) -> Number:
-    """Ask for one number: `probe(function)` finds it, of the right answer and of the mistakes."""
-    return Number(text, probe, digits)
-
-
-def which(
-    wrong: str,
-    beside: Sequence[Answer],
-    others: Sequence[str],
-    text: str = "One of these is wrong. Which one, and what is wrong with it?",
-) -> Which:
-    """Ask which answer is wrong, and why: a mistake between right answers, by its description.
-
-    `others` name mistakes whose diagnoses stand beside the right one. What is shown must be short,
-    and use nothing but its arguments and the modules that the chapter imports.
-    """
-    return Which(text, wrong, tuple(beside), tuple(others))
+number, which = Number, Which  # as a table writes them
 
 
 def diagnosis(exercise: Exercise, mistake: Mistake) -> str:
@@ -124,20 +105,10 @@ def diagnosis(exercise: Exercise, mistake: Mistake) -> str:
 
 def source(answer: Answer, name: str) -> str:
     """The code of a function, a class or a lambda, under the name that the exercise asks for."""
-    lines = inspect.getsource(answer)
-    if getattr(answer, "__name__", "") != "<lambda>":
-        return re.sub(rf"\b{answer.__name__}\b", name, textwrap.dedent(lines)).rstrip()
-    node = lambda_node(answer)
+    if answer.__name__ != "<lambda>":
+        code = textwrap.dedent(inspect.getsource(answer))
+        return re.sub(rf"\b{answer.__name__}\b", name, code).rstrip()
+    line = answer.__code__.co_firstlineno
+    tree = ast.parse(Path(answer.__code__.co_filename).read_text(encoding="utf-8"))
+    (node,) = (x for x in ast.walk(tree) if isinstance(x, ast.Lambda) and x.lineno == line)
     return f"def {name}({ast.unparse(node.args)}):\n    return {ast.unparse(node.body)}"
-
-
-def lambda_node(answer: Answer) -> ast.Lambda:
-    """The syntax tree of a lambda, found in its file by its line and its code."""
-    code = answer.__code__
-    tree = ast.parse(Path(code.co_filename).read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Lambda) and node.lineno == code.co_firstlineno:
-            compiled = compile(ast.Expression(node), code.co_filename, "eval").co_consts[0]
-            if compiled.co_code == code.co_code and compiled.co_consts == code.co_consts:
-                return node
-    raise ValueError(f"no lambda is found at line {code.co_firstlineno} of {code.co_filename}")

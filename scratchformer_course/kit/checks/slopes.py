@@ -1,118 +1,95 @@
-"""What one call cannot show: slopes reach all that is trained, and no call changes the next.
-
-Every case is called once more, forth and back. A class keeps one object for each setting.
-"""
-
-from __future__ import annotations
+"""What one call cannot show: no call changes the next, and slopes reach all that is trained."""
 
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from scratchformer_course.kit.checks.call import Call
-from scratchformer_course.kit.checks.compare import (
-    difference,
-    error_in_words,
-    fresh,
-    is_tensor,
-    matches,
-)
+from scratchformer_course.kit.checks.classes import as_function
+from scratchformer_course.kit.checks.compare import difference, error_in_words, is_tensor, matches
 from scratchformer_course.kit.checks.verdict import Wrong, expect
 
+AGAIN = 8  # calls of a function through which no page trains
 NEAR = 1e-3  # slopes add up more roundings than values
+CUT = "`.data`, `.detach()`, `.item()` or NumPy cut it off from training"
+KEPT = "The values are right at first, but earlier calls change them: keep nothing back from a call"
 
 
-def check_training(
-    again: Call,
-    right: Callable,
-    objects: dict,
-    models: dict,
-    cases: Sequence[tuple],
-    wanted: Sequence[str],
+def check_later_calls(
+    call: Call, right: Any, cases: Sequence[tuple], wanted: Sequence[str]
 ) -> None:
     """Raise `Wrong` if a later call gives other values, or if the slopes are others.
 
-    The values are known to be right in a first call. `objects` and `models` hold, by their
-    settings, what a class and the right class have built. Of a function's arguments, those that are
-    `wanted` need slopes.
+    The values are known to be right in a first call. A class keeps one object for each setting, and
+    needs slopes at all its inputs and parameters; of a function's arguments, those `wanted` do.
     """
-    for case in [*cases, *reversed(cases)]:
-        names = again.parameters
-        if again.is_class:  # in place of `self` stand the settings
-            names = list(inspect.signature(again.given.forward).parameters)
-            names += [f"input {i}" for i in range(len(names), len(case))]  # it may take `*inputs`
-        asked = [again.is_class or name in wanted for name in names]
-        mine, theirs = _with_slopes(case, asked), _with_slopes(case, asked)
-        expected = right(*fresh(theirs))
-        again(*mine)
-        again.args = case  # as a message shows it
-        if again.error is not None:
-            raise Wrong(f"The values are right, but not so this later call: {again.failure()}")
-        if not matches(again.value, expected):
-            kept = "The values are right at first, but earlier calls change them: keep nothing back"
-            got = again.like(expected)
-            raise Wrong(f"{kept} from a call.\n`{again}` {difference(got, expected)}.")
-        ours, known = _leaves(names, mine, objects), _leaves(names, theirs, models)
+    names: Sequence[str] = call.parameters
+    mine: dict = {}  # objects by the words of their settings
+    theirs: dict = {}
+    if call.is_class:
+        names = list(inspect.signature(call.given.forward).parameters)  # `self`: the settings
+        names += [f"input {i}" for i in range(len(names), max(map(len, cases), default=0))]
+        call.function = as_function(call.given, right, mine)
+        right, wanted = as_function(right, right, theirs), names
+
+    def checked(*given: Any) -> Any:
+        call(*given).args = case  # as a message shows it
+        if call.error is not None:
+            raise Wrong(f"The values are right, but not so this later call: {call.failure()}")
+        if not matches(call.value, expected):
+            raise Wrong(f"{KEPT}.\n`{call}` {difference(call.like(expected), expected)}.")
+        return call.value
+
+    for case in [*cases, *reversed(cases)] if wanted else cases[:AGAIN][::-1]:
+        expected, known = _slopes(right, case, names, wanted, theirs)
         try:
-            found = _slopes(again.value, ours)
+            _, slopes = _slopes(checked, case, names, wanted, mine)
         except RuntimeError as error:
-            raise Wrong(
-                f"The values are right, but `backward()` fails: {error_in_words(error)}."
-            ) from None
-        for name, slope in _slopes(expected, known).items():
+            words = error_in_words(error)
+            raise Wrong(f"The values are right, but `backward()` fails: {words}.") from None
+        for name, slope in known.items():
             if slope is not None:
-                _compare(name, found.get(name), slope)
+                _compare(name, slopes.get(name), slope)
 
 
-def _with_slopes(case: tuple, asked: Sequence[bool]) -> tuple:
-    """The case with tensors that ask for slopes, where they are asked and hold fractions."""
-    return tuple(
-        x.detach().clone().requires_grad_() if ask and is_tensor(x) and x.is_floating_point() else x
-        for x, ask in zip(case, asked, strict=False)
-    )
-
-
-def _leaves(names: Sequence[str], case: tuple, objects: dict) -> dict[str, Any]:
-    """What slopes are asked for, by name: the arguments, and the parameters of the object."""
-    leaves = {n: x for n, x in zip(names, case, strict=False) if is_tensor(x) and x.requires_grad}
-    if model := objects.get(repr(case[0])):
+def _slopes(
+    function: Callable, case: tuple, names: Sequence[str], wanted: Sequence[str], objects: dict
+) -> tuple[Any, dict[str, Any]]:
+    """The value for a case, and the slope of a mixture of its numbers at all that is trained."""
+    given = [x.detach().clone() if is_tensor(x) else x for x in case]
+    pairs = zip(names, given, strict=False)
+    leaves = {n: x for n, x in pairs if n in wanted and is_tensor(x) and x.is_floating_point()}
+    for leaf in leaves.values():
+        leaf.requires_grad_()
+    value = function(*given)
+    if model := objects and objects.get(repr(case[0])):
         named = model.named_parameters(remove_duplicate=False)  # a tied one under all its names
         leaves |= {name: p for name, p in named if p.requires_grad}
-    return leaves
-
-
-def _slopes(value: Any, leaves: dict[str, Any]) -> dict[str, Any]:
-    """The slope of a mixture of all numbers in the value, by the name of the leaf."""
-    import torch
-
     parts = value if isinstance(value, tuple | list) else [value]
     parts = [part for part in parts if is_tensor(part) and part.requires_grad]
     if not parts or not leaves:
-        return {}
-    mixed = [
-        (part * torch.linspace(1, 9, part.numel()).cos().view(part.shape)).sum() for part in parts
-    ]
-    found = torch.autograd.grad(sum(mixed), list(leaves.values()), allow_unused=True)
-    return dict(zip(leaves, found, strict=True))
-
-
-def _compare(name: str, found: Any, right: Any) -> None:
-    """Raise `Wrong` if a slope is missing or another one."""
+        return value, {}
     import torch
 
-    found = torch.zeros_like(right) if found is None else found
-    found = found.to_dense().to(right.dtype)
+    mixed = [part.flatten() @ torch.linspace(1, 9, part.numel()).cos() for part in parts]
+    slopes = torch.autograd.grad(sum(mixed), list(leaves.values()), allow_unused=True)
+    return value, dict(zip(leaves, slopes, strict=True))
+
+
+def _compare(name: str, slope: Any, right: Any) -> None:
+    """Raise `Wrong` if a slope is missing or another one."""
+    slope = 0 * right if slope is None else slope.to_dense().to(right.dtype)
     near = NEAR * max(1.0, float(right.abs().max()))
-    cut = "`.data`, `.detach()`, `.item()` or NumPy cut it off from training"
-    none = f"The values are right, but no slopes reach `{name}`: {cut}."
-    expect(found.any() or right.abs().max() < near, none)
+    none = f"The values are right, but no slopes reach `{name}`: {CUT}."
+    expect(slope.any() or right.abs().max() < near, none)
     if right.dim() == 2 and "." in name:
-        lost = (right.abs().amax(1) > near) & ~found.any(dim=1)
-        row = int(lost.int().argmax())
-        lone = f"The values are right, but no slopes reach row {row} of `{name}`"
+        lost = (right.abs().amax(1) > near) & ~slope.any(dim=1)
+        lone = (
+            f"The values are right, but no slopes reach row {int(lost.int().argmax())} of `{name}`"
+        )
         expect(not lost.any(), f"{lone}: training cannot change it. Is it a `padding_idx`?")
-    if not torch.allclose(found, right, rtol=NEAR, atol=near):
+    if not slope.allclose(right, rtol=NEAR, atol=near):
         part = ": is a part cut off by `.data`, `.detach()` or `.item()`?"
-        wrong = f"The values are right, the slopes at `{name}` are not"
-        wrong += part if found.isfinite().all() else "."
-        raise Wrong(f"{wrong}\n`backward()` {difference(found, right)}.")
+        part = part if slope.isfinite().all() else "."
+        wrong = f"The values are right, the slopes at `{name}` are not{part}"
+        raise Wrong(f"{wrong}\n`backward()` {difference(slope, right)}.")

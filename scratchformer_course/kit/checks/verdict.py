@@ -3,8 +3,6 @@
 It knows no exercise and calls no learner's function.
 """
 
-from __future__ import annotations
-
 import html
 import re
 from dataclasses import dataclass
@@ -21,13 +19,8 @@ class Verdict:
     state: str  # "passed", "not yet" (the stub is unfilled) or "try again"
     message: str  # one or two lines
 
-    @property
-    def passed(self) -> bool:
-        """Whether the answer was right."""
-        return self.state == "passed"
-
     def __bool__(self) -> bool:
-        return self.passed
+        return self.state == "passed"
 
     def __repr__(self) -> str:
         return f"Exercise {self.exercise}, {self.state}: {self.message}"

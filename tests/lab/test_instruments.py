@@ -1,0 +1,163 @@
+"""What looks inside a model is right: on vectors, songs and texts whose secret is known."""
+
+import pytest
+import torch
+
+from lab import bottleneck, induction, inside, real_capitals, real_heads, real_lines, widths
+from scratchformer.models import Llama, LlamaConfig
+from scratchformer_course.ch22_inside import play
+from scratchformer_course.ch22_inside.songs import new_model
+
+
+def noise(*shape, seed=0):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+
+
+# --- chapter 22's rhymes: probes, erasing, patches
+
+
+@pytest.fixture(scope="module")
+def model():
+    """Untrained, with weights so large that its answers differ."""
+    model = play.new_model(0)
+    for p in model.parameters():
+        p.data.mul_(4 if p.dim() == 2 else 1)
+    return model.eval()
+
+
+def test_a_probe_finds_the_directions_that_classes_were_given():
+    y = torch.arange(6).repeat(50)
+    directions = torch.linalg.qr(noise(16, 6)).Q.T  # (6, C)
+    x = directions[y] + 0.05 * noise(300, 16, seed=1)
+    assert torch.equal(inside.probe(x, y, directions).argmax(dim=1), torch.arange(6))
+    by_chance = y[torch.randperm(300, generator=torch.Generator().manual_seed(0))]
+    guess = inside.probe(x[:200], by_chance[:200], x[200:]).argmax(dim=1)
+    assert (guess == by_chance[200:]).float().mean() < 0.4
+
+
+def test_what_is_erased_is_gone_and_nothing_else_is():
+    x, directions = noise(20, 12), noise(3, 12, seed=1)
+    once = inside.erase(x, directions)
+    assert torch.allclose(once @ directions.T, torch.zeros(20, 3), atol=1e-4)
+    assert torch.allclose(inside.erase(once, 7 * directions.flip(0)), once, atol=1e-5)
+
+
+def test_all_places_patched_restore_everything(model):
+    pairs = play.pairs()
+    clean = inside.stream(model, pairs.clean)
+    with inside.changed(model.h[0], lambda x: clean[1]), torch.no_grad():
+        assert torch.allclose(model(pairs.other), model(pairs.clean), atol=1e-5)
+
+
+# --- its songs: what is silenced or cut is that and nothing else
+
+
+def score_by_loop(weights, ids):
+    """The weight on all places after earlier plays of the present note; mean over such places."""
+    scores = []
+    for song, maps in zip(ids.tolist(), weights, strict=True):
+        for t, note in enumerate(song):
+            if after := [s + 1 for s in range(t) if song[s] == note]:
+                scores.append(maps[:, t, after].sum(dim=-1))
+    return torch.stack(scores).mean(dim=0)
+
+
+def test_the_induction_score_is_that_of_a_loop():
+    ids = induction.test_songs(32)[:, :-1]
+    weights = induction.maps_of(new_model(0).eval(), ids)
+    scores = induction.induction_score(weights, ids)
+    for block in (0, 1):
+        assert torch.allclose(scores[block], score_by_loop(weights[block], ids), atol=1e-6)
+
+
+def test_a_silenced_head_gives_its_mean_and_a_cut_of_nobody_changes_nothing():
+    ids, model, seen = induction.test_songs(32), new_model(1).eval(), []
+    for p in model.h.parameters():
+        p.data.mul_(5)  # untrained, but its heads matter
+    for heads in ([], [(0, 2)]):
+        with induction.silenced(model, heads):
+            into = model.h[0].attn.c_proj
+            hook = into.register_forward_pre_hook(lambda m, x: seen.append(x[0]))
+            induction.losses(model, ids)
+            hook.remove()
+    (plain, without), head = seen, slice(16, 24)
+    mean = plain[..., head].mean(dim=(0, 1)).expand_as(plain[..., head])
+    assert torch.allclose(without[..., head], mean, atol=1e-6)
+    assert torch.equal(without[..., :16], plain[..., :16])
+    loss, every = round(induction.copy_loss(model, ids), 3), [(0, head) for head in range(4)]
+    assert all(induction.cut(model, ids, [], part) == loss for part in "qkv")
+    assert len({induction.cut(model, ids, every, part) for part in "qkv"}) == 3
+
+
+# --- chapters 06 and 14: the control takes away one thing
+
+
+@pytest.mark.parametrize("width", widths.WIDTHS)
+def test_a_small_start_has_the_first_scores_of_the_divided_head_and_the_plain_one_root_d_times(
+    width,
+):
+    *asked, _ = widths.questions(5, torch.Generator().manual_seed(1))
+    heads = {}
+    for kind in widths.KINDS:
+        torch.manual_seed(0)
+        heads[kind] = widths.Head(kind, width)
+        heads[kind].values = heads["divided"].values
+    torch.testing.assert_close(heads["small"](*asked), heads["divided"](*asked))
+    heads["divided"].factor *= width**0.5
+    torch.testing.assert_close(heads["plain"](*asked), heads["divided"](*asked))
+
+
+def test_one_vector_is_the_mean_of_a_sources_states_without_its_padding():
+    model = bottleneck.train("words", 0.001, 2, seed=0)
+    texts = ["the dog sees the king", "we know that the small dog can see the old cat"]
+    source = bottleneck.sources(texts)
+    words, _ = bottleneck.handed_over("words", model, source)
+    mean, seen = bottleneck.handed_over("mean", model, source)
+    torch.testing.assert_close(mean[0, 0], words[0, :6].mean(dim=0))  # five words and their end
+    assert mean.shape[1] == 1 and (seen != bottleneck.PAD).all()
+
+
+# --- SmolLM2: nothing of a trial chose the head; a patch, or a line, changes what it says
+
+
+@pytest.fixture
+def llama():
+    torch.manual_seed(0)
+    sizes = {"n_kv_heads": 2, "rope_base": 100_000.0}
+    model = Llama(LlamaConfig(20, 16, 24, n_heads=4, n_layers=2, **sizes)).eval()
+    for p in model.parameters():
+        p.data.add_(0.3 * torch.randn_like(p))
+    return model
+
+
+def test_no_country_of_a_trial_chose_the_head_or_is_on_the_page():
+    assert not {"France", "Italy"} & set(real_capitals.CAPITALS)
+    assert not {*real_heads.FOUND_WITH, "France", "Italy"} & set(real_heads.COUNTRIES)
+    tried = real_heads.texts()
+    assert len({text for _, text, _ in tried}) == len(tried) == 52
+    assert all(text.count(country) == 1 and text.endswith(" is") for _, text, country in tried)
+
+
+@torch.no_grad()
+def test_a_vector_after_the_last_block_decides_at_its_place_alone(llama):
+    capitals = real_capitals.Capitals.__new__(real_capitals.Capitals)
+    capitals.model = llama
+    ids, other = torch.tensor([[1, 2, 3, 4]]), torch.tensor([[1, 2, 7, 4]])
+    theirs, plain = capitals.vectors(other, 2), llama(ids)[0, -1]
+    assert torch.allclose(capitals.with_vector(ids, 2, -2, theirs), plain, atol=1e-5)
+    moved = capitals.with_vector(ids, 2, -1, theirs)
+    assert torch.allclose(moved, llama(other)[0, -1], atol=1e-5)
+    of_heads = capitals.vectors(other, 2, of_heads=True)
+    first, second = (capitals.with_head(ids, 2, head, of_heads) for head in (1, 2))
+    assert not torch.allclose(first, plain) and not torch.allclose(first, second)
+
+
+@pytest.mark.parametrize("line", [*real_lines.LINES, *real_lines.APART])
+@torch.no_grad()
+def test_a_line_changes_the_logits_and_then_is_gone(llama, line):
+    ids = torch.randint(20, (1, 12), generator=torch.Generator().manual_seed(0))
+    logits = llama(ids)
+    with real_lines.other([line]):
+        assert not torch.allclose(llama(ids), logits, atol=1e-4)
+    with real_lines.other([]):
+        assert torch.equal(llama(ids), logits)
