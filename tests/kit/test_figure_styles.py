@@ -14,9 +14,7 @@ def test_a_figures_rules_are_for_that_figure_alone(path):
     script = path.with_suffix(".js").read_text(encoding="utf-8")
     figures = set(re.findall(r"figures\.(\w+)", script))
     text = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.S)
-    while (
-        outer := re.sub(r"(\{[^{}]*)\{[^{}]*\}", r"\1", text)
-    ) != text:
+    while (outer := re.sub(r"(\{[^{}]*)\{[^{}]*\}", r"\1", text)) != text:
         text = outer
     for head in re.findall(r"([^{}]+)\{", text):
         assert head.strip().startswith((".live-figure[", ".live-figure:is(")), head
