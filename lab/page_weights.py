@@ -27,7 +27,7 @@ STORED = FOLDER / "page_weights.json"
 SITE = runs.ROOT / "_build" / "html"
 SETTINGS = {"rounds": 5}
 NAMED = re.compile(
-    r'<script[^>]*\s(?:src|data-src|data-formulas)="([^"]+)"|<img[^>]*\ssrc="([^"]+)"'
+    r'<script[^>]*\s(?:src|data-src)="([^"]+)"|<img[^>]*\ssrc="([^"]+)"'
     r'|<link(?=[^>]*rel="(?:stylesheet|preload|icon)")[^>]*\shref="([^"]+)"'
 )
 WATCH = """

@@ -66,6 +66,16 @@ interface Live {
     cells: HTMLElement[][];
     show(weights: Numbers[], asks: number, isClosed: (t: number, s: number) => boolean): void;
   };
+  wordBars(
+    name: string,
+    words: Element[],
+    colour: string,
+  ): { element: HTMLElement; show(shares: number[], texts: string[]): void };
+  numberField(
+    name: string,
+    largest: number,
+    on: { write(number: number): void; refuse?(): void; left(): void },
+  ): { input: HTMLInputElement; fill(number: number): void };
   slider(
     name: string,
     range: {
@@ -90,6 +100,8 @@ interface Live {
     value: number,
     onchange?: () => void,
   ): { element: HTMLElement; input: HTMLInputElement; get(): number };
+  newStatus(text?: string): HTMLElement;
+  region(tag: string, name: string, ...children: Child[]): any;
   scrolling(kind: string, name: string): HTMLElement;
   fold(name: string, ...children: Child[]): HTMLDetailsElement;
   tabs(
@@ -130,6 +142,12 @@ interface Live {
   way(d: string, kind?: string): SVGPathElement;
   named(name: Child, colour: string): HTMLElement;
   path(points: Numbers[]): string;
+  shadedMap(
+    T: number,
+    shades: number,
+    shadeOf: (t: number, s: number) => number,
+    attributes?: Attributes,
+  ): SVGPathElement[];
   describe(element: Element, text: string): void;
   format(number: number, digits?: number): string;
   grouped(number: number): string;
@@ -138,6 +156,7 @@ interface Live {
   listed(names: string[]): string;
   sum(numbers: Numbers): number;
   mean(numbers: Numbers): number;
+  listOf<T>(length: number, make: (i: number) => T): T[];
   ranked(numbers: { keys(): Iterable<number> }): number[];
   start(): void;
   fetchLast(): Promise<void>;

@@ -30,7 +30,7 @@ PAPER = {
     "print_background": True,
 }
 STYLE = """
-  #jb-print-docs-body, #continue-where-you-stopped { display: none !important; }
+  #continue-where-you-stopped { display: none !important; }
   .bd-main .bd-content { margin-left: 0 !important; }
   .bd-main .bd-content .bd-article h1:first-of-type { display: block; margin-top: 0; }
   .bd-article .live-figure, .bd-article figure > :not(figcaption) { zoom: 0.75; }

@@ -1,15 +1,15 @@
 // Where a reader is: ticks, and the last heading that was read. A chapter has a tick at its end, an
 // exercise two at its heading. A reader sets them; the question of an exercise sets "worked out", too
-// (exercise.js), its code "written" (code-cell.js), Continue at a chapter's end that of the chapter, and a check in a notebook writes a
-// file with those that are "written" (kit/checks/ticks.py). The welcome page shows all ticks, and
-// writes them to a file or reads them from one. All stays in this browser (localStorage).
+// (exercise.js), its code "written" (code-cell.js), Continue at a chapter's end that of the chapter,
+// and a check in a notebook writes a file with those that are "written" (kit/checks/ticks.py). The
+// welcome page shows all ticks, and writes them to a file or reads them from one. All stays in this
+// browser (localStorage).
 
 course.define("progress", () => {
   const { el, store } = course;
   const KEY = "course-progress";
   const PLACE = "course-place";
-  const VERSION = 1;
-  const COURSE = "Transformers from Scratch";
+  const FORMAT = { course: "Transformers from Scratch", what: "progress", version: 1 };
   // Ids: of a chapter, "05", an exercise that is written, "5.1", or worked out, "5.1 worked out"
   const workedOut = (exercise) => `${exercise} worked out`;
 
@@ -19,31 +19,17 @@ course.define("progress", () => {
 
   // The ids in a file's text; throws an Error in words that a reader can use
   function fromFile(text) {
-    let content;
+    let content = null;
     try {
       content = JSON.parse(text);
     } catch {} // no JSON
-    const { course: name, what, version, done } = content ?? {};
-    if (name !== COURSE || what !== "progress" || version !== VERSION || !Array.isArray(done)) {
+    const isOurs = Object.entries(FORMAT).every(([key, value]) => content?.[key] === value);
+    if (!isOurs || !Array.isArray(content.done))
       throw new Error("It is not a file of this course's ticks.");
-    }
-    return new Set(done.filter((id) => typeof id === "string"));
+    return new Set(content.done);
   }
 
-  // Whether a stored text is of a newer edition, whose ticks this page can neither read nor change
-  function isNewer(text) {
-    try {
-      const { course: name, what, version } = JSON.parse(text) ?? {};
-      return name === COURSE && what === "progress" && version > VERSION;
-    } catch {
-      return false;
-    }
-  }
-
-  function toFile(done) {
-    const content = { course: COURSE, what: "progress", version: VERSION, done: [...done].sort() };
-    return JSON.stringify(content, null, 1);
-  }
+  const toFile = (done) => JSON.stringify({ ...FORMAT, done: [...done].sort() }, null, 1);
 
   // Those ids that are a chapter or an exercise of the course
   function known(chapters, ids) {
@@ -77,82 +63,58 @@ course.define("progress", () => {
   }
 
   function count(chapters, done) {
+    const ofAll = (ids) => ids.filter((id) => done.has(id)).length;
     const exercises = chapters.flatMap((chapter) => chapter.exercises);
     return {
-      chapters: chapters.filter(({ number }) => done.has(number)).length,
+      chapters: ofAll(chapters.map(({ number }) => number)),
+      workedOut: ofAll(exercises.map(workedOut)),
+      written: ofAll(exercises),
       allChapters: chapters.length,
-      workedOut: exercises.filter((id) => done.has(workedOut(id))).length,
-      written: exercises.filter((id) => done.has(id)).length,
       allExercises: exercises.length,
     };
   }
 
   // ---- the store ---------------------------------------------------------------------------
 
+  const NO_STORE =
+    "This browser keeps no data for this page (private mode, a blocked store, or a " +
+    "page inside another one), so ticks cannot be kept here.";
+  const FROM_DISK =
+    "These pages are opened from disk. Some browsers then keep the data of each page " +
+    "apart, and the ticks of other pages are missing here.";
   const storageWorks = () => store.keep(`${KEY}-test`, "1") && store.keep(`${KEY}-test`, null);
 
   // Each change reads first: another tab may have changed the store
-  function load() {
+  const load = () => {
     try {
-      return fromFile(store.recall(KEY) ?? toFile([]));
+      return fromFile(store.recall(KEY));
     } catch {
-      return new Set(); // written by nobody that this page knows
+      return new Set();
     }
-  }
+  };
   const place = () => store.recallObject(PLACE); // { chapter: "06", id: "the-recipe" }, or null
 
   // Keeps the ticks, or throws an Error in words and changes nothing
   function save(done) {
-    if (!store.keep(KEY, toFile(done))) throw new Error(FULL);
-    dispatchEvent(new Event("course-progress")); // for ticks-and-routes.js
+    if (!store.keep(KEY, toFile(done)))
+      throw new Error("This browser did not keep the ticks: its store is full or blocked.");
+    dispatchEvent(new Event("course-progress")); // for navigation.js
   }
 
   // ---- on a page ---------------------------------------------------------------------------
 
-  const NO_STORE =
-    "This browser keeps no data for this page (private mode, a blocked store, or a " +
-    "page inside another one), so ticks cannot be kept here.";
-
-  const NEWER =
-    "The ticks in this browser are of a newer edition of the course. This page cannot " +
-    "read them, and leaves them as they are.";
-
-  const FULL = "This browser did not keep the ticks: its store is full or blocked.";
-
-  const FROM_DISK =
-    "These pages are opened from disk. Some browsers then keep the data of each page " +
-    "apart, and the ticks of other pages are missing here.";
-
-  // Sets a tick or takes it away, or throws an Error in words
-  function set(id, isDone) {
-    const done = load();
-    if (isDone) done.add(id);
-    else done.delete(id);
-    save(done);
-  }
-
   function tick(id, text, hiddenText) {
-    const box = el("input", {
-      type: "checkbox",
-      "data-tick": id,
-      onchange: () => {
-        fault.textContent = "";
-        try {
-          set(id, box.checked);
-        } catch (error) {
-          box.checked = !box.checked;
-          fault.textContent = ` (${error.message})`;
-        }
-      },
-    });
-    const fault = el("span", { role: "status" });
-    return el("label.course-tick", box, ` ${text}`, el("span.course-unseen", hiddenText), fault);
-  }
-
-  function showTicks(done) {
-    for (const box of document.querySelectorAll("[data-tick]")) {
-      box.checked = done.has(box.dataset.tick);
+    const box = el("input", { type: "checkbox", "data-tick": id, onchange });
+    function onchange() {
+      const done = load();
+      done[box.checked ? "add" : "delete"](id);
+      try {
+        save(done);
+      } catch {
+        box.checked = !box.checked;
+      }
     }
+    return el("label.course-tick", box, ` ${text}`, el("span.course-unseen", hiddenText));
   }
 
   // Sets a tick of this page; whether it is set
@@ -164,10 +126,6 @@ course.define("progress", () => {
   // Of an exercise whose question was answered, and of one whose code has passed its check
   const setWorkedOut = (exercise) => setTick(workedOut(exercise));
   const setWritten = (exercise) => setTick(exercise);
-
-  // Why no ticks can be shown or set here; nothing if they can
-  const hindranceOfTicks = () =>
-    !storageWorks() ? NO_STORE : isNewer(store.recall(KEY)) ? NEWER : "";
 
   // Keeps the last heading above the middle of the window, once the reader scrolls
   function keepPlace(chapter) {
@@ -186,33 +144,29 @@ course.define("progress", () => {
 
   function onChapter(number) {
     const end = document.querySelector(".course-end");
-    const hindrance = hindranceOfTicks();
-    if (hindrance) {
-      end.prepend(el("p", hindrance));
-      return;
-    }
+    if (!storageWorks()) return end.prepend(el("p", NO_STORE));
     const sections = [...document.querySelectorAll("section[data-exercise]")];
     const exercises = sections.map(({ dataset }) => dataset.exercise);
-    for (const section of sections) {
-      const { exercise } = section.dataset;
+    for (const [i, exercise] of exercises.entries()) {
+      const name = `: exercise ${exercise}`;
       const ticks = [
-        tick(workedOut(exercise), "Worked out (ticks itself)", `: exercise ${exercise}`),
-        tick(exercise, "Written as code (ticks itself)", `: exercise ${exercise}`),
+        tick(workedOut(exercise), "Worked out (ticks itself)", name),
+        tick(exercise, "Written as code (ticks itself)", name),
       ];
-      section.querySelector("h3").after(el("p.course-ticks", ...ticks));
+      sections[i].querySelector("h3").after(el("p.course-ticks", ...ticks));
     }
     end.prepend(el("p", tick(number, "I am done with this chapter", "")));
     end.querySelector(".course-continue").addEventListener("click", () => {
       store.keep(PLACE, null);
-      const box = end.querySelector("input");
-      if (!box.checked) box.click();
+      setTick(number);
     });
     const solved = el("progress", { max: exercises.length, "aria-label": "Exercises" });
     const words = el("span");
     if (sections.length) document.querySelector("h1").after(el("div.course-solved", solved, words));
     function show() {
       const done = load();
-      showTicks(done);
+      for (const box of document.querySelectorAll("[data-tick]"))
+        box.checked = done.has(box.dataset.tick);
       solved.value = exercises.filter((id) => done.has(id) || done.has(workedOut(id))).length;
       words.textContent = `${solved.value} of ${counted(exercises.length, "exercise")}`;
     }
@@ -230,23 +184,13 @@ course.define("progress", () => {
       exercises: card.dataset.exercises.split(" "),
       link: card.querySelector("a"),
     }));
-    host.replaceChildren();
-    const hindrance = hindranceOfTicks();
-    if (hindrance) {
-      host.append(el("p", hindrance));
-      return;
-    }
+    if (!storageWorks()) return host.replaceChildren(el("p", NO_STORE));
     const summary = el("p", {});
     const status = el("p", { role: "status" });
     const start = document.querySelector(".course-start a");
     const [startText, startAddress] = [start.textContent, start.href];
-    const file = el("input", {
-      type: "file",
-      accept: ".json,application/json",
-      "aria-label": "File of ticks",
-      onchange: () => read(),
-    });
-    file.hidden = true;
+    const names = { accept: ".json,application/json", "aria-label": "File of ticks" };
+    const file = el("input", { type: "file", hidden: "", ...names, onchange: read });
     const button = (text, onclick) => course.button(text, onclick, { class: "course-button" });
     const importing = button("Import a file", () => file.click());
     const clearing = button("Clear all ticks", () => {
@@ -264,7 +208,8 @@ course.define("progress", () => {
       setTimeout(() => URL.revokeObjectURL(url), 1000);
       status.textContent = "The ticks were written to a file.";
     });
-    host.append(summary, el("p.course-buttons", exporting, importing, clearing, file), status);
+    const row = el("p.course-buttons", exporting, importing, clearing, file);
+    host.replaceChildren(summary, row, status);
     if (location.protocol === "file:") host.append(el("p.course-aside", FROM_DISK));
 
     function show() {
@@ -296,11 +241,11 @@ course.define("progress", () => {
       if (!chosen) return;
       try {
         const listed = fromFile(await chosen.text());
-        const found = known(chapters, listed);
-        save(new Set([...load(), ...found]));
-        const unknown = listed.size - found.size;
+        const ids = known(chapters, listed);
+        save(new Set([...load(), ...ids]));
+        const unknown = listed.size - ids.size;
         status.textContent =
-          `${counted(found.size, "tick")} ${found.size === 1 ? "was" : "were"} read from the file.` +
+          `${counted(ids.size, "tick")} ${ids.size === 1 ? "was" : "were"} read from the file.` +
           (unknown ? ` It lists ${counted(unknown, "id")} that this course does not have.` : "");
         show();
       } catch (error) {
@@ -320,17 +265,6 @@ course.define("progress", () => {
     if (host) onWelcome(host);
     else if (chapter) onChapter(chapter[1]);
   }
-  return {
-    fromFile,
-    toFile,
-    isNewer,
-    known,
-    level,
-    next,
-    count,
-    load,
-    place,
-    setWorkedOut,
-    setWritten,
-  };
+  const marks = { load, place, level, setWorkedOut, setWritten };
+  return { ...marks, fromFile, toFile, known, next, count };
 });

@@ -26,29 +26,20 @@ course.define("page", () => {
     clearTimeout(waiting);
     waiting = setTimeout(update, 100);
   };
-  // MathJax weighs more than the rest of a page: it comes when figures, questions and models are there,
-  // and formulas have their room meanwhile. Whoever waits for it may wait for this promise.
+  // MathJax weighs more than the rest of a page: the page only names it, as plain text, and it comes
+  // when figures, questions and models are there. Whoever waits for it may wait for this promise.
   const root = document.documentElement;
-  const formulas = /** @type {HTMLElement | null} */ (
-    document.querySelector("script[data-formulas]")
-  );
-  /** @param {(value?: any) => void} written */
-  async function writeFormulas(written) {
-    await course.live?.fetchLast();
-    const done = () => {
-      root.dataset.formulas = "written";
-      written();
-    };
-    const onload = () => window.MathJax.startup.promise.then(done);
-    document.head.append(
-      course.el("script", { src: formulas?.dataset.formulas, onload, onerror: done }),
-    );
-  }
-  if (formulas) {
-    const promise = new Promise((written) =>
-      addEventListener("load", () => writeFormulas(written)),
-    );
-    window.MathJax.startup = { promise };
+  const mathJax = document.querySelector('script[type="text/plain"][src]');
+  if (mathJax && document.querySelector(".math")) {
+    const written = new Promise((done) => {
+      addEventListener("load", async () => {
+        await course.live?.fetchLast();
+        const onload = () => window.MathJax.startup.promise.then(done);
+        document.head.append(course.el("script", { src: mathJax.src, onload, onerror: done }));
+      });
+    });
+    window.MathJax.startup = { promise: written };
+    written.then(() => root.setAttribute("data-formulas", "written"));
   }
   addEventListener("load", async () => {
     update();

@@ -1,4 +1,4 @@
-// A term of the glossary shows its first sentence, which the build writes at each link (machine_ext.py),
+// A term of the glossary shows its first sentence, which the build writes at each link (previews_ext.py),
 // when it is pointed at, has the focus, or is tapped; a second tap follows the link. Escape closes.
 
 course.define("previews", () => {

@@ -6,7 +6,7 @@
 course.define("search", () => {
   const AROUND = 120; // characters on each side of a word
   const NO_PROSE =
-    ".cell, .highlight, pre, details, nav, figure, form, table, .live-figure, .course-veil, " +
+    ".cell, .highlight, pre, details, nav, figure, form, table, .live-figure, .course-guess-answer, " +
     ".course-guess, .course-question, .course-report, .headerlink, script, style, h1, h2, h3, h4";
 
   // Pages that answer, whatever their words: a question is found by its words' beginnings

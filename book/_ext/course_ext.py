@@ -30,6 +30,7 @@ from scratchformer_course.kit import facts
 MATHJAX_PACKAGE = "sphinx-mathjax-offline"
 MATHJAX_FILE = "static/mathjax/tex-chtml-full.js"
 MATHJAX_FONTS = "output/chtml/fonts/woff-v2"  # beside the file, in the package and on the site
+AT_ONCE = ("documentation_options.js", "doctools.js")  # of Sphinx: scripts in the text need them
 DESCRIPTION_LENGTH = 200
 NO_ACCOUNT = "YOUR_ACCOUNT"  # in the repository's address until `make set-repository` gives it one
 INSTALLS_ITSELF = re.compile(r"import importlib\.util\n+# in Colab.*\n(?:if .*|    .*\n|\n)+")
@@ -163,15 +164,15 @@ def leave_out_installation(cells: list[dict[str, Any]]) -> None:
             cell["source"] = INSTALLS_ITSELF.sub("", "".join(cell["source"]))
 
 
-def add_to_page(
-    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
-) -> None:
+def add_to_page(app: Sphinx, pagename: str, _: str, context: dict, doctree: Any) -> None:
     """`html-page-context`: at the end of each page, a link by which a reader reports an error.
 
     The search page gets the script that shows what it found.
     """
     if pagename == "search":
         app.add_js_file("search.js", defer="defer")
+    # docutils gives entries of a bibliography a role that screen readers no longer know
+    context["body"] = context.get("body", "").replace('role="doc-biblioentry"', 'role="listitem"')
     if doctree is None or not app.tags.has("addressed"):
         return
     subject = urlencode({"title": f"Error on the page “{app.env.titles[pagename].astext()}”"})
@@ -182,9 +183,19 @@ def add_to_page(
     )
 
 
-def describe_page(
-    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
-) -> None:
+def wait_for_no_script(app: Sphinx, pagename: str, _: str, context: dict, doctree: Any) -> None:
+    """`html-page-context`: scripts run when the page is there, each once.
+
+    Extensions of Jupyter Book add theirs twice, and nothing may be declared twice.
+    """
+    scripts = {(x.filename or "", str(x.attributes)): x for x in context["script_files"]}
+    context["script_files"] = list(scripts.values())
+    for script in context["script_files"]:
+        if script.filename and not script.filename.endswith(AT_ONCE):
+            script.attributes.setdefault("defer", "defer")
+
+
+def describe_page(app: Sphinx, pagename: str, _: str, context: dict, doctree: Any) -> None:
     """`html-page-context`: a page's first paragraph describes it; the course's title stands once.
 
     sphinxext-opengraph, which comes after, takes this description for shared links; its own would
@@ -209,5 +220,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("env-get-updated", number_by_chapter, priority=900)
     app.connect("html-page-context", describe_page, priority=400)
     app.connect("html-page-context", add_to_page)
+    app.connect("html-page-context", wait_for_no_script, priority=900)
     app.connect("build-finished", copy_mathjax_fonts)
     return {"version": "2", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -228,13 +228,11 @@ def gather_at_end(chapter: nodes.section) -> None:
             chapter += fold(title, kind, *shown)
 
 
-def add_files(
-    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
-) -> None:
+def add_files(app: Sphinx, pagename: str, _: str, context: dict, doctree: Any) -> None:
     """`html-page-context`: the styles and the script of the boxes, on the chapters alone."""
     if pagename.startswith("notebooks/"):
         app.add_css_file("exercise.css", priority=900)  # behind course.css
-        app.add_js_file("guess-verdicts.js", priority=400, defer="defer")  # reads numbers
+        app.add_js_file("guess-verdicts.js", priority=150, defer="defer")  # reads numbers
         app.add_js_file("exercise.js", priority=900, defer="defer")
 
 

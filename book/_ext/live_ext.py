@@ -2,7 +2,7 @@
 
 Stored outputs hold a still figure, its numbers and the hashes of its models
 (SCRATCHFORMER_LIVE=stored while a notebook is executed). A page with such a figure gets the scripts
-that `scratchformer_course/kit/figure/scripts.py` names for it. They are ordinary script files
+that it needs (`scratchformer_course/kit/figure/scripts.py`). They are ordinary script files
 beside the page, so they work from disk too, and browsers keep them from page to page. Models and
 texts weigh more than the rest of a page: it names them, and the first script fetches them when the
 page stands. Only models that ship with the package can be asked for. GPTs travel in int8, which
@@ -34,6 +34,15 @@ An experiment of a page can have a button that sets its first figure up (experim
 by what it draws if it can draw several things:
 
     :::{drawing} page_model matrix_in_a_row
+    :::
+
+`race` stands for `race()`, a button that trains a GPT; what is in `race-if` is there only if the
+site is built with Tiny Shakespeare, or without it:
+
+    :::{race-if} shakespeare
+    :::
+
+    :::{race-if} other
     :::
 """
 
@@ -91,17 +100,15 @@ def shipped() -> dict[str, tuple[str, str]]:
     return scripts
 
 
-def add_files(
-    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
-) -> None:
+def add_files(app: Sphinx, pagename: str, _: str, context: dict, doctree: Any) -> None:
     """`html-page-context`: the scripts and the styles for a page that holds live figures."""
     holders = HOLDER.findall(context.get("body", ""))
     if not holders:
         return
     if 'class="course-do"' in context["body"]:
         app.add_js_file("experiment.js", defer="defer")
-    from scratchformer_course.kit.figure.live_figure import START, read
-    from scratchformer_course.kit.figure.scripts import SCRIPT, STYLE, files_of
+    from scratchformer_course.kit.figure.live_figure import START
+    from scratchformer_course.kit.figure.scripts import SCRIPT, STYLE, files_of, read
 
     names = [STYLE, SCRIPT]
     for name, _, settings in holders:
@@ -164,13 +171,12 @@ class ExplorerDirective(Directive):
 class LiveDirective(Directive):
     """A figure that a chapter's stored output holds, below the directive's text.
 
-    `optional`: nothing at all stands here if the chapter holds no such figure. `link`: only the
-    text stands here, for a figure that is too large to be shown twice.
+    `link`: only the text stands here, for a figure that is too large to be shown twice.
     """
 
     required_arguments = 2
     has_content = True
-    option_spec: ClassVar[dict] = {"optional": directives.flag, "link": directives.flag}
+    option_spec: ClassVar[dict] = {"link": directives.flag}
 
     def run(self) -> list[nodes.Node]:
         chapter, figure = self.arguments
@@ -178,14 +184,12 @@ class LiveDirective(Directive):
         if not path.is_file():
             raise self.error(f"there is no chapter {chapter}")
         self.state.document.settings.env.note_dependency(str(path))
-        found = [html for html in stored_figures(path) if figure in figure_names(html)]
-        if not found and "optional" in self.options:
-            return []
-        if not found:
+        html = next((x for x in stored_outputs(path) if f'data-figure="{figure}"' in x), None)
+        if html is None:
             raise self.error(f"chapter {chapter} shows no live figure {figure}")
         text = nodes.container()
         self.state.nested_parse(self.content, self.content_offset, text)
-        shown = [] if "link" in self.options else [nodes.raw("", found[0], format="html")]
+        shown = [] if "link" in self.options else [nodes.raw("", html, format="html")]
         return [*text.children, *shown]
 
 
@@ -205,12 +209,41 @@ class DrawingDirective(Directive):
             raise self.error(f"there is no drawing {module}.{name}: {error}") from error
 
 
-def figure_names(html: str) -> list[str]:
-    """The live figures in a piece of HTML, by the names that their scripts register."""
-    return [name for name, _, _ in HOLDER.findall(html)]
+class RaceDirective(Directive):
+    """A button that trains a GPT, as `race()` gives it."""
+
+    def run(self) -> list[nodes.Node]:
+        from scratchformer_course.kit import facts
+        from scratchformer_course.tab_trainer import race
+
+        env = self.state.document.settings.env
+        first = facts.chapters(Path(env.srcdir))["01"].docname
+        figure = race()
+        figure.settings["why"] = env.app.builder.get_relative_uri(env.docname, first)
+        return [nodes.raw("", figure.placeholder(), format="html")]
 
 
-def stored_figures(path: Path) -> list[str]:
+class IfDirective(Directive):
+    """Prose about the text that the page trains on."""
+
+    required_arguments = 1
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        from scratchformer.data import load_corpus
+
+        (wanted,) = self.arguments
+        if wanted not in ("shakespeare", "other"):
+            raise self.error(f"race-if {wanted}, expected shakespeare or other")
+        is_shakespeare = load_corpus("tinyshakespeare").name == "tinyshakespeare"
+        if is_shakespeare != (wanted == "shakespeare"):
+            return []
+        text = nodes.container()
+        self.state.nested_parse(self.content, self.content_offset, text)
+        return text.children
+
+
+def stored_outputs(path: Path) -> list[str]:
     """The HTML of all outputs of a notebook."""
     return [
         output["data"]["text/html"]
@@ -225,5 +258,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("explorer", ExplorerDirective)
     app.add_directive("live", LiveDirective)
     app.add_directive("drawing", DrawingDirective)
+    app.add_directive("race", RaceDirective)
+    app.add_directive("race-if", IfDirective)
     app.connect("html-page-context", add_files, priority=600)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

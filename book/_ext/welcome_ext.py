@@ -15,13 +15,13 @@ Titles, minutes, needs and exercises come from the chapters at each build
 
 import posixpath
 import re
-from collections.abc import Iterable
-from html import escape
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 from docutils.parsers.rst import Directive
+from jinja2 import Environment, FileSystemLoader
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxRole
 
@@ -32,44 +32,19 @@ from scratchformer_course.kit.facts import Chapter
 COLUMN, ROW, BOX_WIDTH, BOX_HEIGHT = 120, 76, 104, 46
 MARGIN = 8  # at both sides, for arrows
 TRACK = 5  # between two arrows beside each other
+FOLDER = Path(__file__).resolve().parents[1] / "_templates" / "course"
+TEMPLATES = Environment(
+    loader=FileSystemLoader(FOLDER), autoescape=True, trim_blocks=True, lstrip_blocks=True
+)
 
 
-class FromChapters(Directive):
-    """What these directives share."""
+def html_of(name: str, page: str, **values: Any) -> str:
+    """A template of `_templates/course` with its values; `page` is the page that holds it."""
 
-    has_content = True
+    def address(chapter: Chapter) -> str:
+        return relative(chapter.docname, page)
 
-    def __init__(self, *args: Any, **named: Any) -> None:
-        super().__init__(*args, **named)
-        env = self.state.document.settings.env
-        self.page, self.root = env.docname, Path(env.srcdir)
-        self.chapters = facts.chapters(self.root)
-        for chapter in self.chapters.values():
-            env.note_dependency(str(self.root / f"{chapter.docname}.ipynb"))
-        for path in (str(self.root / "_toc.yml"), facts.__file__):
-            env.note_dependency(path)
-
-    def paragraphs(self) -> list[str]:
-        return [" ".join(text.split()) for text in "\n".join(self.content).split("\n\n") if text]
-
-    def chapter(self, number: str) -> Chapter:
-        if number not in self.chapters:
-            raise self.error(f"there is no chapter {number!r}")
-        return self.chapters[number]
-
-    def check_all(self, named: Iterable[str]) -> None:
-        """Raise an error unless these are all chapters."""
-        if wrong := set(named) ^ set(self.chapters):
-            raise self.error(f"{self.name}: {sorted(wrong)} are missing, or no chapters")
-
-    def link(self, number: str, text: str = "") -> str:
-        chapter = self.chapter(number)
-        title = text or f"{number} · {chapter.title}"
-        return f'<a href="{relative(chapter.docname, self.page)}">{escape(title)}</a>'
-
-
-def raw(html: str) -> list[nodes.Node]:
-    return [nodes.raw("", html, format="html")]
+    return TEMPLATES.get_template(f"{name}.html").render(values, address=address, duration=duration)
 
 
 def relative(docname: str, page: str) -> str:
@@ -83,7 +58,36 @@ def duration(minutes: int) -> str:
     return f"{hours} h {rest:02} min" if minutes > 99 else f"{minutes} min"
 
 
-# ---- cards -------------------------------------------------------------------------------------
+class FromChapters(Directive):
+    """What these directives share."""
+
+    has_content = True
+
+    def __init__(self, *args: Any, **named: Any) -> None:
+        super().__init__(*args, **named)
+        env = self.state.document.settings.env
+        self.page, self.root = env.docname, Path(env.srcdir)
+        self.chapters = facts.chapters(self.root)
+        notebooks = [self.root / f"{chapter.docname}.ipynb" for chapter in self.chapters.values()]
+        for path in (*notebooks, *FOLDER.iterdir(), self.root / "_toc.yml", facts.__file__):
+            env.note_dependency(str(path))
+
+    def paragraphs(self) -> list[str]:
+        return [" ".join(text.split()) for text in "\n".join(self.content).split("\n\n") if text]
+
+    def named(self, numbers: Iterable[str]) -> list[Chapter]:
+        """The chapters of these numbers."""
+        if wrong := [number for number in numbers if number not in self.chapters]:
+            raise self.error(f"there is no chapter {wrong[0]!r}")
+        return [self.chapters[number] for number in numbers]
+
+    def check_all(self, named: Iterable[str]) -> None:
+        """Raise an error unless these are all chapters."""
+        if wrong := set(named) ^ set(self.chapters):
+            raise self.error(f"{self.name}: {sorted(wrong)} are missing, or no chapters")
+
+    def show(self, template: str, **values: Any) -> list[nodes.Node]:
+        return [nodes.raw("", html_of(template, self.page, **values), format="html")]
 
 
 class Cards(FromChapters):
@@ -92,53 +96,30 @@ class Cards(FromChapters):
     def run(self) -> list[nodes.Node]:
         texts = dict(text.split(". ", 1) for text in self.paragraphs())
         self.check_all(texts)
-        html = ""
-        for name, numbers in facts.parts(self.root).items():
-            minutes = duration(sum(self.chapter(number).minutes for number in numbers))
-            cards = "".join(self.card(self.chapter(n), texts[n]) for n in numbers)
-            html += f'<h3 class="course-part">{escape(name)} <span>{minutes}</span></h3>'
-            html += f'<ol class="course-cards">{cards}</ol>'
-        return raw(html)
-
-    def card(self, chapter: Chapter, text: str) -> str:
-        return (
-            f'<li data-chapter="{chapter.number}" data-exercises="{" ".join(chapter.exercises)}">'
-            f'<p class="course-card-title">{self.link(chapter.number)}</p><p>{escape(text)}</p>'
-            f'<p class="course-card-facts">{chapter.minutes} min · '
-            f'{len(chapter.exercises)} exercises <span class="course-ticked"></span></p></li>'
-        )
-
-
-# ---- routes ------------------------------------------------------------------------------------
+        parts = {name: self.named(numbers) for name, numbers in facts.parts(self.root).items()}
+        return self.show("chapter-cards", parts=parts, texts=texts)
 
 
 class Routes(FromChapters):
     """Lists of chapters for readers who want something else, with the sums of their minutes."""
 
     def run(self) -> list[nodes.Node]:
-        return raw(
-            f'<div class="course-routes">{"".join(map(self.route, self.paragraphs()))}</div>'
-        )
+        return self.show("routes", routes=list(map(self.route, self.paragraphs())))
 
-    def route(self, paragraph: str) -> str:
-        found = re.fullmatch(r"(.+?): (all|\d\d(?: \d\d)*)\. (.+)", paragraph)
-        if not found:
+    def route(self, paragraph: str) -> dict[str, Any]:
+        parts = re.fullmatch(r"(.+?): (all|\d\d(?: \d\d)*)\. (.+)", paragraph)
+        if not parts:
             raise self.error(f"{paragraph!r}, expected “Name: 01 02. A sentence.”")
-        name, listed, text = found.groups()
-        numbers = list(self.chapters) if listed == "all" else listed.split()
-        minutes = sum(self.chapter(number).minutes for number in numbers)
-        steps = f"<p>All {len(numbers)} chapters, in the order of the cards below.</p>"
-        if listed != "all":
-            items = "".join(f"<li>{self.link(number)}</li>" for number in numbers)
-            steps = f"<ol>{items}</ol>"
-            if granted := taken_for_granted(numbers, self.chapters):
-                links = [self.link(number, number) for number in granted]
-                steps += f'<p class="course-granted">It takes for granted: {in_words(links)}.</p>'
-        return (
-            f'<section class="course-route" data-route="{" ".join(numbers)}">'
-            f"<h3>{escape(name)} <span>{duration(minutes)}</span></h3>"
-            f"<p>{escape(text)}</p>{steps}</section>"
-        )
+        name, listed, text = parts.groups()
+        chapters = self.named(self.chapters if listed == "all" else listed.split())
+        granted = taken_for_granted([chapter.number for chapter in chapters], self.chapters)
+        return {
+            "name": name,
+            "text": text,
+            "is_all": listed == "all",
+            "chapters": chapters,
+            "granted": self.named(granted),
+        }
 
 
 def taken_for_granted(route: list[str], known: dict[str, Chapter]) -> list[str]:
@@ -167,7 +148,7 @@ class ExerciseRole(SphinxRole):
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         known = facts.chapters(Path(self.env.srcdir)).values()
-        chapter = next((each for each in known if self.text in each.exercises), None)
+        chapter = next((chapter for chapter in known if self.text in chapter.exercises), None)
         if chapter is None:
             message = self.inliner.reporter.error(f"there is no exercise {self.text!r}")
             return [], [message]
@@ -187,15 +168,16 @@ class Facts(FromChapters):
     def run(self) -> list[nodes.Node]:
         rows = [
             (
-                self.link(chapter.number),
-                f"needs {in_words(chapter.needs)}" if chapter.needs else "needs no other",
+                [chapter],
+                needs_of(chapter, helped=False),
                 f"reading {chapter.minutes} min",
                 f"{len(chapter.exercises)} exercises, {duration(chapter.exercise_minutes)}",
                 f"runs {chapter.seconds} s",
             )
             for chapter in self.chapters.values()
         ]
-        return table(("Chapter", "Needs", "Reading", "Exercises", "Running"), rows)
+        heads = ("Chapter", "Needs", "Reading", "Exercises", "Running")
+        return self.show("rows", heads=heads, rows=rows)
 
 
 class Syllabus(FromChapters):
@@ -204,41 +186,24 @@ class Syllabus(FromChapters):
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        rows, seen = [], list[str]()
+        (unit,), rows, seen = self.arguments, [], list[Chapter]()
         for place, line in enumerate(filter(str.strip, self.content), start=1):
-            found = re.fullmatch(r"(.+?): (\d\d(?: \d\d)*) \| (\d+\.\d+(?: \d+\.\d+)*)", line)
-            if not found:
+            parts = re.fullmatch(r"(.+?): (\d\d(?: \d\d)*) \| (\d+\.\d+(?: \d+\.\d+)*)", line)
+            if not parts:
                 raise self.error(f"{line!r}, expected “Name: 01 02 | 1.1 2.3”")
-            numbers, exercises = found[2].split(), found[3].split()
-            minutes = sum(self.chapter(number).minutes for number in numbers)
-            seen += numbers
-            known = {each for number in seen for each in self.chapters[number].exercises}
+            chapters, exercises = self.named(parts[2].split()), parts[3].split()
+            seen += chapters
+            known = {exercise for chapter in seen for exercise in chapter.exercises}
             if early := set(exercises) - known:
                 raise self.error(f"{line!r}: {sorted(early)} are in no chapter so far")
-            links = "<br>".join(map(self.link, numbers))
-            lab = f"{', '.join(exercises)}<br>{duration(facts.EXERCISE * len(exercises))}"
-            rows.append(
-                (
-                    f"{self.arguments[0]} {place}",
-                    escape(found[1]),
-                    links,
-                    f"reading {minutes} min",
-                    lab,
-                )
-            )
-        if needed := taken_for_granted(seen, self.chapters):
+            reading = f"reading {sum(chapter.minutes for chapter in chapters)} min"
+            lab = [", ".join(exercises), duration(facts.EXERCISE * len(exercises))]
+            rows.append((f"{unit} {place}", parts[1], chapters, reading, lab))
+        if needed := taken_for_granted([chapter.number for chapter in seen], self.chapters):
             raise self.error(f"a chapter is listed before those that it needs: {needed}")
-        return table((self.arguments[0], "Subject", "Chapters", "Reading", "Exercises"), rows)
-
-
-def table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> list[nodes.Node]:
-    """A table of HTML; on a phone each row is a paragraph."""
-    head = "".join(f'<th scope="col">{name}</th>' for name in heads)
-    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
-    return raw(
-        f'<table class="table course-rows"><thead><tr>{head}</tr></thead>'
-        f"<tbody>{body}</tbody></table>"
-    )
+        return self.show(
+            "rows", heads=(unit, "Subject", "Chapters", "Reading", "Exercises"), rows=rows
+        )
 
 
 # ---- the map -----------------------------------------------------------------------------------
@@ -256,47 +221,41 @@ class Map(FromChapters):
             if number != "."
         }
         self.check_all(places)
-        width = COLUMN * max(map(len, rows)) + 2 * MARGIN
-        height = ROW * len(rows) - ROW + BOX_HEIGHT + 2
         left_out = implied_arrows(self.chapters)
-        arrows = draw_arrows(
-            places,
-            [
-                (need, chapter.number, need in chapter.helped_by)
-                for chapter in self.chapters.values()
-                for need in (*chapter.needs, *chapter.helped_by)
-                if (need, chapter.number) not in left_out
-            ],
-        )
-        boxes = "".join(self.box(self.chapters[n], *place) for n, place in places.items())
-        return raw(
-            f'<svg class="course-map" viewBox="{-MARGIN} 0 {width} {height}" role="group" '
-            'aria-label="Map of the chapters: an arrow leads from a chapter to one that needs it">'
-            '<defs><marker id="course-map-head" viewBox="0 0 8 8" refX="7" refY="4" '
-            'markerWidth="8" markerHeight="8" markerUnits="userSpaceOnUse" orient="auto">'
-            f'<path d="M0 0L8 4L0 8z"/></marker></defs>{arrows}{boxes}</svg>'
+        needed = [
+            (need, chapter.number, need in chapter.helped_by)
+            for chapter in self.chapters.values()
+            for need in (*chapter.needs, *chapter.helped_by)
+            if (need, chapter.number) not in left_out
+        ]
+        boxes = [
+            {
+                "chapter": self.chapters[number],
+                "x": column * COLUMN + (COLUMN - BOX_WIDTH) // 2,
+                "y": row * ROW + 1,
+                "lines": two_lines(f"{number} {self.chapters[number].title}"),
+            }
+            for number, (column, row) in places.items()
+        ]
+        return self.show(
+            "chapter-map",
+            width=COLUMN * max(map(len, rows)) + 2 * MARGIN,
+            height=ROW * len(rows) - ROW + BOX_HEIGHT + 2,
+            margin=MARGIN,
+            box_width=BOX_WIDTH,
+            box_height=BOX_HEIGHT,
+            arrows=arrows(places, needed),
+            boxes=boxes,
+            needs_of=needs_of,
         )
 
-    def box(self, chapter: Chapter, column: int, row: int) -> str:
-        x, y = column * COLUMN + (COLUMN - BOX_WIDTH) / 2, row * ROW + 1
-        needs = f"needs {in_words(chapter.needs)}" if chapter.needs else "needs no other"
-        if chapter.helped_by:
-            needs += f", and {in_words(chapter.helped_by)} helps"
-        middle = x + BOX_WIDTH / 2
-        lines = two_lines(f"{chapter.number} {chapter.title}")
-        first = y + BOX_HEIGHT / 2 - (len(lines) - 1) * 8.5
-        text = "".join(
-            f'<text x="{middle:g}" y="{first + 17 * i:g}" dy=".35em">{escape(line)}</text>'
-            for i, line in enumerate(lines)
-        )
-        href = relative(chapter.docname, self.page)
-        return (
-            f'<a href="{href}" data-needs="{" ".join(chapter.needs)}" '
-            f'data-helped-by="{" ".join(chapter.helped_by)}" '
-            f'aria-label="{escape(f"{chapter.number} {chapter.title}: {needs}")}">'
-            f'<rect x="{x:g}" y="{y:g}" width="{BOX_WIDTH}" height="{BOX_HEIGHT}" rx="6"/>'
-            f"{text}</a>"
-        )
+
+def needs_of(chapter: Chapter, helped: bool = True) -> str:
+    """What a chapter needs, in words, and what helps."""
+    needs = f"needs {in_words(chapter.needs)}" if chapter.needs else "needs no other"
+    return needs + (
+        f", and {in_words(chapter.helped_by)} helps" if helped and chapter.helped_by else ""
+    )
 
 
 def implied_arrows(known: dict[str, Chapter]) -> set[tuple[str, str]]:
@@ -322,7 +281,9 @@ def two_lines(text: str) -> list[str]:
     return [text[:cut].strip(), text[cut:]]
 
 
-def draw_arrows(places: dict[str, tuple[int, int]], needed: list[tuple[str, str, bool]]) -> str:
+def arrows(
+    places: dict[str, tuple[int, int]], needed: list[tuple[str, str, bool]]
+) -> Iterator[dict[str, Any]]:
     """Arrows that go around boxes: below its own box, each chapter has a track in the gaps between
     rows and, where its arrow is longer than a row, in those between columns. Two chapters share no
     track, so no arrow seems to come from another chapter.
@@ -337,7 +298,6 @@ def draw_arrows(places: dict[str, tuple[int, int]], needed: list[tuple[str, str,
             users.append(chapter)
         return users.index(chapter) * TRACK
 
-    drawn = ""
     for need, number, dashed in needed:
         (column, row), (to_column, to_row) = places[need], places[number]
         x, y = (column + 0.5) * COLUMN, row * ROW + 1 + BOX_HEIGHT
@@ -357,12 +317,7 @@ def draw_arrows(places: dict[str, tuple[int, int]], needed: list[tuple[str, str,
             side = 1 if x > to_x else -1
             ports[number, side] = ports.get((number, side), 0) + 1
             path += f"H{to_x + side * 14 * ports[number, side]:g}V{to_y:g}"
-        dashes = ' stroke-dasharray="4 3"' if dashed else ""
-        drawn += (
-            f'<path class="course-arrow" data-from="{need}" data-to="{number}" '
-            f'marker-end="url(#course-map-head)" d="{path}"{dashes}/>'
-        )
-    return drawn
+        yield {"need": need, "number": number, "path": path, "dashed": dashed}
 
 
 # ---- figures -----------------------------------------------------------------------------------
@@ -380,11 +335,12 @@ class Flow(FromChapters):
             self.state.document.settings.env.note_dependency(module.__file__)
 
         def link(number: str) -> tuple[str, str]:
-            chapter = self.chapter(number)
+            (chapter,) = self.named([number])
             return relative(chapter.docname, self.page), chapter.title
 
         # under a class of this name the theme folds its side bar of contents
-        return raw(f'<div class="full-width course-flow">{flow.flow(link).placeholder()}</div>')
+        html = f'<div class="full-width course-flow">{flow.flow(link).placeholder()}</div>'
+        return [nodes.raw("", html, format="html")]
 
 
 class OpeningFilm(Directive):
@@ -396,7 +352,8 @@ class OpeningFilm(Directive):
 
         for path in (opening_film.__file__, str(FOLDER / "film.json")):
             self.state.document.settings.env.note_dependency(path)
-        return raw(opening_film.opening_film().placeholder())
+        html = opening_film.opening_film().placeholder()
+        return [nodes.raw("", html, format="html")]
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -411,5 +368,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("syllabus", Syllabus)
     app.add_css_file("welcome.css")
     app.add_js_file("course-progress.js", defer="defer")
-    app.add_js_file("ticks-and-routes.js", defer="defer", priority=600)  # after course-progress.js
+    app.add_js_file("navigation.js", defer="defer", priority=600)  # after course-progress.js
     return {"version": "2", "parallel_read_safe": True, "parallel_write_safe": True}

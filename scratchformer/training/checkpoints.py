@@ -4,7 +4,6 @@ The file is replaced as a whole. Tensors are in the safetensors format, everythi
 the same file's header: no pickle, and no second file that could disagree.
 """
 
-import itertools
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
@@ -114,7 +113,7 @@ def load_checkpoint(path: str | Path, state: TrainingState, settings: dict) -> N
     _refuse_other_settings(path, header["settings"], settings)
     tensors, _ = read_tensors(path)
     model, optimizer = state.model, state.optimizer
-    current, saved = _tensors(model), _model_tensors(tensors, model)
+    current, saved = _tensors(model), _model_tensors(tensors)
     refuse_other_shapes(current, saved, path)
     memories = _optimizer_memories(path, tensors, optimizer)
     load_tensors(current, saved, path)
@@ -135,17 +134,15 @@ def load_checkpoint(path: str | Path, state: TrainingState, settings: dict) -> N
 def load_weights(path: str | Path, model: nn.Module) -> None:
     """Put the model of a checkpoint into place, and nothing else. Raises as `load_checkpoint`."""
     tensors, _ = read_tensors(path)
-    load_tensors(_tensors(model), _model_tensors(tensors, model), path)
+    load_tensors(_tensors(model), _model_tensors(tensors), path)
 
 
 def _refuse_other_settings(path: str | Path, before: dict, settings: dict) -> None:
     before, settings = (json.loads(to_json(table)) for table in (before, settings))
     for name, value in settings.items():
-        if name not in before:
-            raise ValueError(f"{path} says nothing of {name}: another version began the run")
-        if before[name] != value:
+        if (was := before.get(name, "nothing")) != value:
             raise ValueError(
-                f"{path} is of a run with {name}={before[name]!r}, got {name}={value!r}: "
+                f"{path} is of a run with {name}={was!r}, got {name}={value!r}: "
                 "a run resumes with the settings it began with"
             )
 
@@ -166,11 +163,9 @@ def _optimizer_memories(
     return memories
 
 
-def _model_tensors(tensors: dict[str, Tensor], model: nn.Module) -> dict[str, Tensor]:
-    """The model's part of a checkpoint, without buffers that are not to be saved."""
-    saved = {k.removeprefix("model."): t for k, t in tensors.items() if k.startswith("model.")}
-    temporary = {name for name, _ in model.named_buffers()} - model.state_dict().keys()
-    return {name: tensor for name, tensor in saved.items() if name not in temporary}
+def _model_tensors(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The model's part of a checkpoint."""
+    return {k.removeprefix("model."): t for k, t in tensors.items() if k.startswith("model.")}
 
 
 def _random_states(model: nn.Module) -> dict[str, Tensor]:
@@ -194,28 +189,3 @@ def _tensors(model: nn.Module) -> dict[str, Tensor]:
         raise ValueError(f"{odd[0]} of the model is no tensor, expected what a checkpoint can hold")
     first = {id(tensor): name for name, tensor in reversed(state.items())}
     return {name: tensor for name, tensor in state.items() if first[id(tensor)] == name}
-
-
-def refuse_what_cannot_be_saved(model: nn.Module) -> None:
-    """Raise ValueError if what a checkpoint would hold could not be put back.
-
-    That is if tensors overlap in memory (one under two names does not), or if `state_dict` leaves
-    out a parameter or holds a copy of it.
-    """
-    areas, tensors = [], _tensors(model)
-    saved = {id(tensor) for tensor in tensors.values()}
-    if lost := [name for name, p in model.named_parameters() if id(p) not in saved]:
-        raise ValueError(f"the model's state_dict has no {lost[0]}, expected every parameter")
-    for name, tensor in tensors.items():
-        if tensor.numel():
-            size = sum(
-                (n - 1) * step for n, step in zip(tensor.shape, tensor.stride(), strict=True)
-            )
-            if size + 1 < tensor.numel():
-                raise ValueError(f"{name} shares memory with itself, expected no expanded tensor")
-            start = tensor.data_ptr()
-            areas.append((start, start + (size + 1) * tensor.element_size(), name))
-    areas.sort()
-    for (_, end, name), (start, _, other) in itertools.pairwise(areas):
-        if start < end:
-            raise ValueError(f"{name} and {other} share memory, expected tensors of their own")

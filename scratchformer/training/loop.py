@@ -26,7 +26,6 @@ from scratchformer.training.checkpoints import (
     History,
     TrainingState,
     load_checkpoint,
-    refuse_what_cannot_be_saved,
     save_checkpoint,
 )
 from scratchformer.training.config import TrainingConfig, make_optimizer
@@ -210,7 +209,6 @@ def _begin(checkpoint: str | Path, state: TrainingState, settings: dict, resume:
     """Go on from the checkpoint if it exists and `resume` is set; refuse what cannot be resumed."""
     if not (hasattr(state.batches, "state_dict") and hasattr(state.batches, "load_state_dict")):
         raise ValueError("the batches cannot be resumed, expected state_dict and load_state_dict")
-    refuse_what_cannot_be_saved(state.model)
     if Path(checkpoint).exists():
         if not resume:
             raise FileExistsError(f"{checkpoint} holds a run: pass resume=True, or move it away")

@@ -1,8 +1,10 @@
 // Merges: a text that the reader types grows from bytes to tokens, one merge at a time.
 //
-// It needs page_model/tokenizer.js, which makes the merges; here they are put in order and drawn.
+// The tokenizer makes the merges; here they are put in order and drawn.
 // Step n has done the first n merges of learning, so it is the state of a tokenizer with
 // 256 + n tokens. A piece is a tree: {id, bytes, step, from}, `from` the pieces it was made of.
+//
+// Needs: page_model/tokenizer.js
 
 course.define("ch01_bpe", () => {
   const BYTES = 256;
@@ -11,7 +13,7 @@ course.define("ch01_bpe", () => {
   // ---- calculations ------------------------------------------------------------------------
 
   function load({ merged, pattern }) {
-    const bytes = Array.from({ length: BYTES }, (_, i) => String.fromCharCode(i));
+    const bytes = listOf(BYTES, (i) => String.fromCharCode(i));
     return course.tokenizer.load({
       tokenizer: "ByteBPE",
       tokens: [...bytes, ...merged],
@@ -95,7 +97,8 @@ course.define("ch01_bpe", () => {
   // ---- drawing -----------------------------------------------------------------------------
 
   const { el, button, slider, note, title, scrolling, table, rovingLine, fold } = course.live;
-  const { drawing, words, line, circle, way, press, player, grouped } = course.live;
+  const { listOf, newStatus, drawing, words, line, circle, way, press, player } = course.live;
+  const { grouped } = course.live;
 
   // Bytes above, the piece below, a line from each part to what it became
   function tree(root) {
@@ -178,7 +181,7 @@ course.define("ch01_bpe", () => {
       draw();
       play.moved();
     });
-    const status = el("p.sx-status", { role: "status" });
+    const status = newStatus();
     const list = el("div.sx-pieces", { role: "group", "aria-label": "Pieces" });
     const heading = title();
     const made = scrolling("sx-scroll", "What the piece was made of");

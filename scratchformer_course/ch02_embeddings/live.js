@@ -2,8 +2,8 @@
 // chapter's vectors, which are stored as signed bytes.
 
 course.define("ch02_embeddings", () => {
-  const { el, newId, button, bar, note, title, table, format } = course.live;
-  const { describe, line, circle, way, placeIn } = course.live;
+  const { el, newId, button, bar, note, title, table, format, newStatus, describe } = course.live;
+  const { line, circle, way, placeIn } = course.live;
   const CHANNELS = 32;
   const NEAREST = 8;
   // Of the drawing, in pixels
@@ -163,7 +163,7 @@ course.define("ch02_embeddings", () => {
       if (id === undefined) status.textContent = missing(read(field));
       else choose(id);
     });
-    const status = el("p.sx-status", { role: "status" });
+    const status = newStatus();
     const listTitle = title();
     const list = el("div");
 
@@ -226,5 +226,5 @@ course.define("ch02_embeddings", () => {
   }
 
   course.figures.word_map = build;
-  return { load, ranked, towards, labels };
+  return { load, ranked, labels };
 });

@@ -2,8 +2,8 @@
 // the hand at two places. The angle between the hands depends on the distance of the places alone.
 
 course.define("ch03_positions", () => {
-  const { el, slider, note, table, format, turnable, sum, named } = course.live;
-  const { drawing, words, line, circle, way, describe } = course.live;
+  const { el, slider, note, table, format, turnable, sum, named, listOf } = course.live;
+  const { newStatus, drawing, words, line, circle, way, describe } = course.live;
   // Of a clock, in units of the drawing
   const STEP = 90;
   const RADIUS = 37;
@@ -14,8 +14,7 @@ course.define("ch03_positions", () => {
   // ---- calculations ----
 
   // How far each hand turns from place to place, in radians
-  const speeds = (d_model, base) =>
-    Array.from({ length: d_model / 2 }, (_, i) => base ** ((-2 * i) / d_model));
+  const speeds = (d_model, base) => listOf(d_model / 2, (i) => base ** ((-2 * i) / d_model));
 
   // The vector of a place: sine and cosine of each hand's angle
   const encoding = (place, d_model, base) =>
@@ -23,10 +22,7 @@ course.define("ch03_positions", () => {
 
   // What each hand adds to the dot product of two vectors
   const products = (a, b) =>
-    Array.from(
-      { length: a.length / 2 },
-      (_, i) => a[2 * i] * b[2 * i] + a[2 * i + 1] * b[2 * i + 1],
-    );
+    listOf(a.length / 2, (i) => a[2 * i] * b[2 * i] + a[2 * i + 1] * b[2 * i + 1]);
 
   // ---- the figure ----
 
@@ -57,7 +53,7 @@ course.define("ch03_positions", () => {
     const svg = drawing(STEP * speed.length, HEIGHT, { class: "sx-clocks" }, clocks);
     svg.append(...speed.map(face));
     const names = ["position", "stream"].map((colour) => named("", colour));
-    const status = el("p.sx-status", { role: "status" });
+    const status = newStatus();
     const list = el("div");
 
     // A face that a reader turns by either hand. The first hand takes both places along, the second

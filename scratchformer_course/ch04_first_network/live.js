@@ -2,9 +2,8 @@
 // sees the path, the slope at its end and the numbers of every step.
 
 course.define("ch04_first_network", () => {
-  const { el, newId, slider, button, note, scrolling, table, format, draggable, press } =
-    course.live;
-  const { drawing, words, line, circle, way, describe } = course.live;
+  const { el, newId, slider, button, note, scrolling, table, format, draggable } = course.live;
+  const { press, drawing, words, line, circle, way, describe, listOf, newStatus } = course.live;
   const WIDTH = 340;
   const HEIGHT = 240;
   const LEFT = 36;
@@ -65,11 +64,11 @@ course.define("ch04_first_network", () => {
       start.set(lowest + ((to.x - LEFT) / (RIGHT - LEFT)) * 2 * REACH - REACH);
     };
     draggable(svg, grip, () => {}, move);
-    const status = el("p.sx-status", { role: "status" });
+    const status = newStatus();
     const list = scrolling("sx-scroll", "Steps");
 
     function bowl() {
-      const grid = Array.from({ length: 49 }, (_, i) => lowest + REACH * (i / 24 - 1));
+      const grid = listOf(49, (i) => lowest + REACH * (i / 24 - 1));
       return drawing(WIDTH, HEIGHT, { class: "sx-bowl" }, [
         el("svg:clipPath", { id: clip }, [
           el("svg:rect", { x: LEFT, y: 0, width: RIGHT - LEFT, height: BOTTOM + 6 }),

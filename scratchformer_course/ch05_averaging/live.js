@@ -1,9 +1,11 @@
 // A word looks at the words of a sentence. A reader drags its scores: the mask hides some of them,
 // the softmax makes weights of the others, and the weights mix the words' vectors.
+//
+// Needs: page_model/model.js
 
 course.define("ch05_averaging", () => {
-  const { el, format, slider, button, note, title, table, bar, wordMap } = course.live;
-  const { listed, ranked, choice, sum } = course.live;
+  const { el, format, slider, button, note, title, table, bar, wordMap, listed } = course.live;
+  const { ranked, choice, sum } = course.live;
   const { softmax } = course.model;
 
   // ---- calculations ----
@@ -127,5 +129,5 @@ course.define("ch05_averaging", () => {
   }
 
   course.figures.weighted_past = build;
-  return { mix, takings };
+  return { mix };
 });

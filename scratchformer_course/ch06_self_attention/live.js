@@ -1,10 +1,12 @@
 // Self-attention on a few words: a word is pressed, and bars say what it reads. The numbers of W_q
 // and W_k can be edited, and queries, keys, scores, weights and mixtures follow. The weights that an
 // edit has changed are underlined.
+//
+// Needs: page_model/model.js
 
 course.define("ch06_self_attention", () => {
-  const { el, button, note, title, table, bar, check, press, wordMap } = course.live;
-  const { format, listed, named } = course.live;
+  const { el, button, note, title, table, bar, check, press, wordMap, wordBars } = course.live;
+  const { newStatus, format, listed, named, numberField } = course.live;
   const { softmax } = course.model;
   const LARGEST = 99; // the size of a number that can be typed
   const SEEN = 0.005; // a weight that changes by less looks the same
@@ -67,69 +69,43 @@ course.define("ch06_self_attention", () => {
     const fields = [];
     function field(name, row, column) {
       const label = `${name}, ${features[row]} to ${columns[column]}`;
-      const input = el("input", {
-        type: "number",
-        min: -LARGEST,
-        max: LARGEST,
-        step: "any",
-        "aria-label": label,
-        onfocus: () => {
-          before = run.weights;
-        },
-        oninput: () => {
-          const number = input.value === "" ? NaN : Number(input.value);
-          const isGood = Math.abs(number) <= LARGEST; // NaN is not
-          input.setAttribute("aria-invalid", String(!isGood));
-          if (!isGood) {
-            status.textContent = `${label}: type a number from −${LARGEST} to ${LARGEST}.`;
-            return;
-          }
+      const { input, fill } = numberField(label, LARGEST, {
+        write(number) {
           matrices[name][row][column] = number;
           edited(`${label}: ${short(number)}.`);
         },
-        onblur: () => mark(),
+        refuse() {
+          status.textContent = `${label}: type a number from −${LARGEST} to ${LARGEST}.`;
+        },
+        left: mark,
       });
-      fields.push({ input, name, row, column });
+      input.addEventListener("focus", () => {
+        before = run.weights;
+      });
+      fields.push({ input, fill, name, row, column });
       return input;
     }
+    const kindOf = (name, d) => ({ class: name === "W_k" && d === 0 ? "sx-att-key" : null });
+    const both = (cell) => ["W_q", "W_k"].map((name) => columns.map((_, d) => cell(name, d)));
     const group = (name, colour) =>
-      el(
-        "th",
-        { scope: "colgroup", colspan: columns.length, class: name === "W_k" ? "sx-att-key" : null },
-        [el("span", { style: `--colour: var(--sx-${colour})` }, name)],
-      );
-    const isFirstOfKey = (name, d) => (name === "W_k" && d === 0 ? "sx-att-key" : null);
-    const both = (cell) =>
-      ["W_q", "W_k"].map((name) => columns.map((_, d) => cell(name, d, isFirstOfKey(name, d))));
-    const grid = el("table.sx-att-matrices", [
-      el("thead", [
-        el("tr", el("td"), group("W_q", "query"), group("W_k", "key")),
-        el("tr", [
-          el("td"),
-          both((_, d, kind) => el("th", { scope: "col", class: kind }, columns[d])),
-        ]),
-      ]),
-      el(
-        "tbody",
-        features.map((feature, row) =>
-          el("tr", [
-            el("th", { scope: "row" }, feature),
-            both((name, d, kind) => el("td", { class: kind }, field(name, row, d))),
-          ]),
-        ),
-      ),
+      el("th", { scope: "colgroup", colspan: columns.length, ...kindOf(name, 0) }, [
+        el("span", { style: `--colour: var(--sx-${colour})` }, name),
+      ]);
+    const head = (name, d) => el("th", { scope: "col", ...kindOf(name, d) }, columns[d]);
+    const rows = features.map((feature, row) => [
+      feature,
+      ...both((name, d) => el("td", kindOf(name, d), field(name, row, d))).flat(),
     ]);
+    const grid = table(["", ...both(head).flat()], rows, { class: "sx-att-matrices" });
+    grid.tHead?.prepend(el("tr", el("td"), group("W_q", "query"), group("W_k", "key")));
 
     // The sentence: a bar over each word, as high as what the pressed word reads of it
-    const bars = words.map(() => el("div.sx-att-fill"));
-    const shares = words.map(() => el("div"));
     const readers = words.map((word, t) => button(word, () => choose(t)));
+    const bars = wordBars("The sentence", readers, "query");
     const largest = el("p", { role: "status" }); // what the pressed word reads most
     const sentence = el("div.sx-att-sentence", [
       note("Press a word. The bars show what it reads."),
-      el("div", { role: "group", "aria-label": "The sentence" }, [
-        words.map((_, s) => el("div", shares[s], el("div.sx-att-rail", bars[s]), readers[s])),
-      ]),
+      bars.element,
       largest,
     ]);
 
@@ -142,7 +118,7 @@ course.define("ch06_self_attention", () => {
     }
     const masking = check("Mask: hide later words", hide, { class: "sx-att-mask" });
     const mask = masking.box;
-    const status = el("p.sx-status", { role: "status" });
+    const status = newStatus();
     const summary = el("summary");
     const steps = el("div.sx-att-parts");
     const row = el("details.sx-att-row", summary, steps);
@@ -166,12 +142,9 @@ course.define("ch06_self_attention", () => {
 
     // Marks of a field: a zero is paler, an edited number bold, and a wrong one goes when left
     function mark() {
-      for (const { input, name, row: r, column } of fields) {
+      for (const { input, fill, name, row: r, column } of fields) {
         const number = matrices[name][r][column];
-        if (document.activeElement !== input) {
-          input.value = number;
-          input.setAttribute("aria-invalid", String(false));
-        }
+        fill(number);
         input.classList.toggle("sx-att-zero", number === 0);
         input.classList.toggle("sx-att-edited", number !== settings[name][r][column]);
       }
@@ -215,10 +188,7 @@ course.define("ch06_self_attention", () => {
       const isMasked = mask.checked;
       const weights = run.weights[asks];
       largest.textContent = `${words[asks]} reads ${most(weights, words)}`;
-      for (const [s, weight] of weights.entries()) {
-        bars[s].style.height = `${(100 * weight).toFixed(2)}%`;
-        shares[s].textContent = digits(weight);
-      }
+      bars.show(weights, weights.map(digits));
       const kinds = ["word", "key", "q · k", root, ...(isMasked ? ["mask"] : []), "weight", ""];
       const found = table(
         kinds,

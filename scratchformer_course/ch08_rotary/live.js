@@ -2,8 +2,8 @@
 // their places. Move both, and the arrows turn while the score stays.
 
 course.define("ch08_rotary", () => {
-  const { el, slider, button, note, table, format, turnable } = course.live;
-  const { drawing, line, circle, words, describe } = course.live;
+  const { el, slider, button, note, table, format, turnable, drawing, line } = course.live;
+  const { circle, words, describe } = course.live;
   // Of the drawing
   const SIZE = 284;
   const MIDDLE = SIZE / 2;

@@ -1,9 +1,12 @@
 // A block with switches on a few words: how much of one channel each word has in the end, and the
 // stream before the block, after attention and after the feed-forward network, with any part switched
 // off, with the same block several times, and with other weights in the network's first hidden number.
+//
+// Needs: page_model/model.js
 
 course.define("ch09_block", () => {
-  const { el, button, slider, note, title, table, newSwitch, choice } = course.live;
+  const { el, button, slider, note, title, table, newSwitch, choice, listOf } = course.live;
+  const { newStatus, wordBars, numberField } = course.live;
   const { newCache } = course.model;
   const { norm, apply, add, attend, activate } = course.model.parts;
   const OPEN = { causal: true, heads: [] }; // the causal mask is off, and no head is
@@ -21,8 +24,7 @@ course.define("ch09_block", () => {
     const model = { config, weights: Object.fromEntries(named) };
     const layer = (name, x) => apply(model, `h.0.${name}`, x, T);
     const normed = (name, x) => norm(model, `h.0.${name}`, x, T);
-    const rows = (x, width) =>
-      Array.from({ length: T }, (_, t) => [...x.slice(t * width, (t + 1) * width)]);
+    const rows = (x, width) => listOf(T, (t) => [...x.slice(t * width, (t + 1) * width)]);
     let map = null;
     const parts = {
       // one head without a mask
@@ -43,7 +45,7 @@ course.define("ch09_block", () => {
       return on.norm && on.post ? normed(ln, sum) : sum;
     }
     let stream = Float32Array.from(x.flat());
-    return Array.from({ length: count }, () => {
+    return listOf(count, () => {
       const middle = sublayer("attention", "ln_1", stream);
       const end = sublayer("network", "ln_2", middle);
       const stations = [stream, middle, end].map((x) => rows(x, C));
@@ -116,43 +118,22 @@ course.define("ch09_block", () => {
     }
 
     // The sentence: a bar over each word, as high as what it has of the channel in the end
-    const bars = words.map(() => el("div.sx-blk-fill"));
-    const levels = words.map(() => el("div"));
-    const sentence = el("div.sx-blk-sentence", [
-      note(`The bars show how much ${word} each word has in the end.`),
-      el("div", { role: "group", "aria-label": `${word} of each word` }, [
-        words.map((name, t) => el("div", levels[t], el("div.sx-blk-rail", bars[t]), el("b", name))),
-      ]),
-    ]);
+    const feet = words.map((name) => el("b", name));
+    const bars = wordBars(`${word} of each word`, feet, "stream");
 
     // The network's first hidden number: the weights that can be edited, and its bias
     const fields = [];
-    function field(name, read, write) {
-      const input = el("input", {
-        type: "number",
-        min: -LARGEST,
-        max: LARGEST,
-        step: "any",
-        "aria-label": name,
-        oninput: () => {
-          const number = input.value === "" ? NaN : Number(input.value);
-          const isGood = Math.abs(number) <= LARGEST; // NaN is not
-          input.setAttribute("aria-invalid", String(!isGood));
-          if (!isGood) return;
-          write(number);
-          draw();
-        },
-        onblur: fill,
-      });
-      fields.push({ input, read });
-      return input;
+    function field(name, read, change) {
+      const write = (number) => {
+        change(number);
+        draw();
+      };
+      const made = numberField(name, LARGEST, { write, left: fill });
+      fields.push({ ...made, read });
+      return made.input;
     }
     function fill() {
-      for (const { input, read } of fields) {
-        if (document.activeElement === input) continue;
-        input.value = read();
-        input.setAttribute("aria-invalid", String(false));
-      }
+      for (const { fill, read } of fields) fill(read());
     }
     const [LOOKS, BIAS] = ["mlp.c_fc.weight", "mlp.c_fc.bias"];
     const restore = () => {
@@ -190,7 +171,7 @@ course.define("ch09_block", () => {
         ])
       : null;
 
-    const status = el("p.sx-status", { role: "status" });
+    const status = newStatus();
     const map = el("div.sx-blk-part");
     const stations = STATIONS.map(() => el("div.sx-blk-part"));
 
@@ -216,10 +197,8 @@ course.define("ch09_block", () => {
       for (const each of places.buttons) each.disabled = !on.norm;
       const has = end.map((vector) => vector[channels.indexOf(word)]);
       const full = Math.max(TALL, ...has);
-      for (const [t, level] of has.entries()) {
-        bars[t].style.height = `${(100 * Math.max(0, level / full)).toFixed(2)}%`;
-        levels[t].textContent = short(level);
-      }
+      const shares = has.map((level) => level / full);
+      bars.show(shares, has.map(short));
       const most = Math.max(1, ...three.map(largest));
       map.replaceChildren(
         title("Who reads whom"),
@@ -253,7 +232,8 @@ course.define("ch09_block", () => {
 
     restore(); // which draws
     return el("div", [
-      sentence,
+      note(`The bars show how much ${word} each word has in the end.`),
+      bars.element,
       el("div.sx-blk-controls", switches),
       rules,
       el("div.sx-blk-controls", numbers.element, places.element),

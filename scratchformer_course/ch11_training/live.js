@@ -1,10 +1,12 @@
 // The training time machine: one slider over the steps of a run. For the step chosen, the page
 // computes the attention of each head on a prompt, text, and the loss of each character of a line,
 // from that step's weights. The loss curve above the slider has a place for each step, as it has.
+//
+// Needs: page_model/explorer.js page_model/views/attention.js
 
 course.define("ch11_training", () => {
   const { el, format, percent, visible, sliderOver, title, note, scrolling, table } = course.live;
-  const { fold, listed, mean, player, describe, way, grouped } = course.live;
+  const { listOf, newStatus, fold, listed, mean, player, describe, way, grouped } = course.live;
   const WINDOW = 26; // how many tokens fit a phone: of a longer prompt the last ones are shown
   const TALLEST = 6; // nats: the loss whose bar is full
 
@@ -27,7 +29,7 @@ course.define("ch11_training", () => {
 
   // For each of T queries, from `first` on: the key with the largest weight -> [query, key, weight]
   function strongest(weights, T, first = 0) {
-    return Array.from({ length: T - first }, (_, i) => {
+    return listOf(T - first, (i) => {
       const row = weights.subarray((first + i) * T, (first + i + 1) * T);
       const key = row.reduce((best, weight, s) => (weight > row[best] ? s : best), 0);
       return [first + i, key, row[key]];
@@ -70,9 +72,7 @@ course.define("ch11_training", () => {
     const first = Math.ceil(y.lowest);
     const count = Math.floor(y.highest) - first + 1;
     const numbers = [
-      Array.from({ length: count }, (_, i) =>
-        el("span.sx-across", { style: style(0, first + i) }, first + i),
-      ),
+      listOf(count, (i) => el("span.sx-across", { style: style(0, first + i) }, first + i)),
       [0, 0.25, 0.5, 0.75, 1].map((part) => {
         const i = Math.round(part * last);
         return el("span.sx-down", { style: `--x: ${i / last}` }, grouped(steps[i]));
@@ -123,7 +123,7 @@ course.define("ch11_training", () => {
     const play = player(step, () => (chosen + 1) % steps.length, "Next step");
     step.element.append(play.button);
 
-    const status = el("p.sx-status", { role: "status" });
+    const status = newStatus();
     const heads = views.attention.headChoice(modelOf(hashes[0]).model.config, (i, h) => {
       [layer, head] = [i, h];
       drawMap();
@@ -246,5 +246,5 @@ course.define("ch11_training", () => {
   }
 
   course.figures.time_machine = build;
-  return { look, strongest };
+  return { look };
 });

@@ -1,7 +1,10 @@
 // Fill the gap: two texts with worn-away words, and what the shipped BERT would write in each gap.
+//
+// Needs: page_model/model.js page_model/bert.js
 
 course.define("ch13_bert", () => {
   const { el, label, percent, button, table, bar, fold, title, ranked, scrolling } = course.live;
+  const { newStatus } = course.live;
   const { load, row, gaps, MASK } = course.bert;
   const FEW = 5; // candidates that are shown for each gap
   const GAP = /^[_▢…?]+$/;
@@ -71,7 +74,7 @@ course.define("ch13_bert", () => {
     const fill = button("Fill the surest gap", () => {
       if (shown.length) write(surest(shown));
     });
-    const status = el("p.sx-status", { role: "status" });
+    const status = newStatus();
     const list = scrolling("sx-scroll", "Gaps");
     list.classList.add("sx-fill-gaps");
     const known = words.slice(MASK + 1);
@@ -155,5 +158,5 @@ course.define("ch13_bert", () => {
   }
 
   course.figures.fill_gaps = build;
-  return { cut, idOf, reading, candidates, surest };
+  return { reading, candidates };
 });

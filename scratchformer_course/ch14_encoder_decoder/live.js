@@ -2,7 +2,7 @@
 // the rows so far are the map of the attention.
 
 course.define("ch14_encoder_decoder", () => {
-  const { el, label, slider, note, listed, scrolling, table, ranked } = course.live;
+  const { el, label, slider, note, listed, scrolling, table, ranked, newStatus } = course.live;
   const BEGIN = "⊢";
   const END = "⊣";
 
@@ -38,7 +38,7 @@ course.define("ch14_encoder_decoder", () => {
       ),
     );
     const control = el("div");
-    const status = el("p.sx-status", { role: "status" });
+    const status = newStatus();
     const map = scrolling("sx-scroll", "What each word reads");
     let step;
 

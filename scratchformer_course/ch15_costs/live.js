@@ -3,6 +3,7 @@
 
 course.define("ch15_costs", () => {
   const { el, percent, sliderOver, choice, note, table, press, title, grouped } = course.live;
+  const { newStatus, region } = course.live;
   const sum = (parts) => course.live.sum(Object.values(parts));
   const PRECISIONS = { float32: false, "mixed precision": true };
   const OPTIMISERS = { AdamW: 2, "SGD, momentum": 1, SGD: 0 }; // numbers kept for each parameter
@@ -157,8 +158,8 @@ course.define("ch15_costs", () => {
         return el("div.sx-choice", el("span", name), group);
       },
     );
-    const cards = el("div.sx-cards", { tabindex: 0, role: "group", "aria-label": "Costs" });
-    const status = el("p.sx-status", { role: "status" });
+    const cards = region("div.sx-cards", "Costs");
+    const status = newStatus();
 
     function devices(size, parts) {
       const all = sum(parts);

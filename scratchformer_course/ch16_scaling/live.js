@@ -2,8 +2,8 @@
 // budget the best size would not have needed.
 
 course.define("ch16_scaling", () => {
-  const { el, newId, sliderOver, button, note, table } = course.live;
-  const { drawing, words, way, path, describe } = course.live;
+  const { el, newId, sliderOver, button, note, table, listOf, newStatus, drawing } = course.live;
+  const { words, way, path, describe } = course.live;
   const POINTS = 80; // of the curve
 
   // ---- the law -----------------------------------------------------------------------------
@@ -63,7 +63,7 @@ course.define("ch16_scaling", () => {
       inner,
     ]);
     const curve = (f) => {
-      const points = Array.from({ length: POINTS + 1 }, (_, i) => {
+      const points = listOf(POINTS + 1, (i) => {
         const N = from * (to / from) ** (i / POINTS);
         return [px(N), py(Math.min(f(N), 2 * high))];
       });
@@ -97,7 +97,7 @@ course.define("ch16_scaling", () => {
       draw();
     }
     const reads = el("p.sx-caption");
-    const status = el("p.sx-status", { role: "status" });
+    const status = newStatus();
     const chartAt = el("div");
     const triesAt = el("div");
     const train = button("Train it", () => {

@@ -2,10 +2,12 @@
 // weights are rounded to fewer bits.
 //
 // `course.inference` holds what they compute. V: vocabulary.
+//
+// Needs: page_model/explorer.js
 
 course.define("inference", () => {
   const { newCache, forward, probabilities, losses, generator, pick, generate } = course.model;
-  const { sum, mean } = course.live;
+  const { sum, mean, listOf } = course.live;
 
   // ---- guessing ahead ----
 
@@ -89,7 +91,7 @@ course.define("inference", () => {
     // The newest token and the draft are read together; what is rejected leaves the cache again
     const judge = (drafted) => {
       const { logits } = forward(model, [ids.at(-1), ...drafted], { cache });
-      return Array.from({ length: drafted.length + 1 }, (_, i) =>
+      return listOf(drafted.length + 1, (i) =>
         probabilities(logits.subarray(i * V, (i + 1) * V), { temperature }),
       );
     };
@@ -172,7 +174,7 @@ course.define("inference", () => {
 // ---- the draft, side by side with the model alone ----
 
 course.define("draft_ahead", () => {
-  const { el, button, slider, note, visible, table, format, scrolling } = course.live;
+  const { el, button, slider, note, visible, table, format, scrolling, newStatus } = course.live;
   const { seedField, check, sum } = course.live;
   const { modelOf, inFrames } = course.explorer;
   const { unpack, writer } = course.inference;
@@ -203,7 +205,7 @@ course.define("draft_ahead", () => {
       step();
       draw();
     });
-    const status = el("p.sx-status", { role: "status" });
+    const status = newStatus();
     const [aloneText, aheadText] = ["Without a draft", "With a draft"].map((name) =>
       scrolling("sx-text", name),
     );
@@ -355,8 +357,8 @@ course.define("draft_ahead", () => {
 // ---- the model in fewer bits ----
 
 course.define("fewer_bits", () => {
-  const { el, sliderOver, note, format, scrolling, table } = course.live;
-  const { choice, drawing, words, way, circle, path, grouped } = course.live;
+  const { el, sliderOver, note, format, scrolling, table, newStatus, choice } = course.live;
+  const { drawing, words, way, circle, path, grouped } = course.live;
   const { modelOf, inFrames } = course.explorer;
   const { roundedModel, bytes, meanLoss, generate } = course.inference;
   const SHARED = [
@@ -390,7 +392,7 @@ course.define("fewer_bits", () => {
       scrolling("sx-text", name),
     );
     const roundedName = note("");
-    const status = el("p.sx-status", { role: "status" });
+    const status = newStatus();
     const numbers = el("div");
     const chart = el("div");
 

@@ -2,8 +2,8 @@
 // five diagnoses, and what speaks against each wrong one.
 
 course.define("ch23_silent_bugs", () => {
-  const { el, button, note, title, format, press, choice, scrolling } = course.live;
-  const { drawing, words, way, path } = course.live;
+  const { el, button, note, title, format, press, choice, scrolling, drawing } = course.live;
+  const { words, way, path } = course.live;
 
   const signed = (x, digits = 2) => (x < 0 ? "" : "+") + format(x, digits);
   const range = ([mean, least, most]) =>

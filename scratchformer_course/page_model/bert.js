@@ -72,5 +72,5 @@ course.define("bert", () => {
     });
   }
 
-  return { load, forward, row, gaps, erf, PAD, CLS, SEP, MASK };
+  return { load, forward, row, gaps, MASK };
 });

@@ -3,9 +3,11 @@
 // A view registers itself in `course.explorer.views` under its name, as a title and a
 // function `build(context)` that gives {element, update(state)}. It is asked to update when the
 // prompt has changed and the view is in sight.
+//
+// Needs: model.js tokenizer.js scene.js
 
 course.define("explorer", () => {
-  const { el, newId, label, visible, tabs, sum } = course.live;
+  const { el, newId, label, visible, tabs, sum, newStatus } = course.live;
   const views = {};
   const models = {}; // hash -> {model, tokenizer}, made when first needed
 
@@ -61,7 +63,7 @@ course.define("explorer", () => {
     const on = { oninput, onblur: readNow };
     const field = el("textarea", { rows: 2, spellcheck: "false", autocomplete: "off", ...on });
     field.value = settings.prompt;
-    const status = el("p.sx-status", { role: "status" });
+    const status = newStatus();
     const element = el("div.sx-prompt", [label(name, field), field, status]);
     const say = (text) => {
       status.textContent = text;

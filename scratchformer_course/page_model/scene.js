@@ -76,14 +76,11 @@ course.define("scene", () => {
     one.setAttribute("aria-live", "polite");
     return one;
   }
-  const hasPictures = () => typeof ClipboardItem !== "undefined" && Boolean(navigator.clipboard);
-
   // A button for the system's own ways of sharing, where it has some; what() gives what is shared
   function shareButton(what) {
     const share = async () => navigator.share(await what()).catch(() => {}); // given up
     return typeof navigator.share === "function" ? button("Share …", share) : null;
   }
 
-  const ways = { copyButton, hasPictures, shareButton };
-  return { newScene, address, hasAddress, asked, setAddress, ...ways };
+  return { newScene, address, hasAddress, asked, setAddress, copyButton, shareButton };
 });

@@ -23,6 +23,14 @@ STAGES = {  # a name, and the chapters about it
     "Blocks": ("09", "10"),
     "Chances": ("04", "11", "12"),
 }
+BESIDE = {  # a name, and its chapters: what is no part of the way from a prompt to its next token
+    "tensors": ("00",),
+    "BERT": ("13",),
+    "translation": ("14",),
+    "scale": ("15", "16", "17"),
+    "today": ("18", "19", "20", "21"),
+    "craft": ("22", "23"),
+}
 
 Link = Callable[[str], tuple[str, str]]  # a chapter's number -> its address and its title
 

@@ -4,10 +4,10 @@ course.define("controls", () => {
   const { el, slider, check, seedField, fold, button, note } = course.live;
   const MOST_PAIRS = 10000; // rows of the table of pairs, for a text of many characters
   const IDEAS = {
-    rotary: "rotary positions (off: learned ones)",
-    bigrams: "a vector for each pair of characters",
-    smear: "smear: the three characters before mixed in",
-    muon: "Muon for the matrices (off: AdamW, tuned as widely)",
+    rotary: ["Rotary", "rotary positions (off: learned ones)"],
+    bigrams: ["Pairs", "a vector for each pair of characters"],
+    smear: ["Smear", "smear: the three characters before mixed in"],
+    muon: ["Muon", "Muon for the matrices (off: AdamW, tuned as widely)"],
   };
 
   // What goes wrong, as settings; all others are as at the start
@@ -16,7 +16,6 @@ course.define("controls", () => {
     "Stop after 20 steps": { steps: 20 },
     "Leave out its four best ideas": { rotary: 0, bigrams: 0, smear: 0, muon: 0 },
   };
-  const NAMES = { rotary: "Rotary", bigrams: "Pairs", smear: "Smear", muon: "Muon" };
 
   const mapped = (object, f) =>
     Object.fromEntries(Object.entries(object).map(([name, value]) => [name, f(value, name)]));
@@ -42,9 +41,8 @@ course.define("controls", () => {
   function newControls(settings, train) {
     const { config, training, rival } = settings;
     const sliders = newSliders(settings);
-    const ideas = Object.entries(IDEAS).map(([name, words]) => ({ name, ...check(words) }));
-    const boxes = Object.fromEntries(ideas.map(({ name, box }) => [name, box]));
-    for (const { box } of ideas) box.checked = true;
+    const checks = mapped(IDEAS, ([, words]) => check(words, () => {}, {}, true));
+    const boxes = mapped(checks, ({ box }) => box);
     const seed = seedField(0);
     const accidents = Object.entries(ACCIDENTS).map(([name, wanted]) =>
       button(name, () => {
@@ -55,9 +53,9 @@ course.define("controls", () => {
     const fields = el("fieldset.sx-fields", [
       el("div.sx-bar.sx-use", accidents),
       note("Or choose for yourself. Chapter 17 tells what each of the four ideas is worth."),
-      Object.values(sliders).map((one) => one.element),
+      Object.values(sliders).map(({ element }) => element),
       seed.element,
-      el("div.sx-checks", [ideas.map((one) => one.element)]),
+      el("div.sx-checks", [Object.values(checks).map(({ element }) => element)]),
       el("div.sx-bar.sx-use", button("Train with these settings", train, { class: "sx-go" })),
     ]);
     const element = fold("Settings: break it", fields);
@@ -88,15 +86,14 @@ course.define("controls", () => {
       };
     }
     const inWords = () => [
-      ...Object.values(sliders).map(({ element: one }) => [
-        one.querySelector("label").textContent,
-        one.querySelector("output").textContent,
-      ]),
+      ...Object.values(sliders).map(({ element }) =>
+        ["label", "output"].map((part) => element.querySelector(part).textContent),
+      ),
       ["Seed", seed.input.value],
-      ...Object.keys(IDEAS).map((name) => [NAMES[name], boxes[name].checked ? "on" : "off"]),
+      ...Object.entries(IDEAS).map(([name, [idea]]) => [idea, boxes[name].checked ? "on" : "off"]),
     ];
     const numbers = () => ({
-      ...mapped(sliders, (one) => one.get()),
+      ...mapped(sliders, (slider) => slider.get()),
       seed: seed.get(),
       ...mapped(boxes, (box) => Number(box.checked)),
     });
@@ -109,8 +106,8 @@ course.define("controls", () => {
         const number = Number(wanted[name] ?? x);
         return Number.isFinite(number) ? number : x;
       });
-      for (const [name, one] of Object.entries(sliders)) one.set(asked[name]);
-      for (const [name, box] of Object.entries(boxes)) box.checked = asked[name] !== 0;
+      for (const name of Object.keys(sliders)) sliders[name].set(asked[name]);
+      for (const name of Object.keys(boxes)) boxes[name].checked = asked[name] !== 0;
       seed.input.value = String(Math.max(0, Math.min(9999, Math.floor(asked.seed))));
     }
     function allow(may) {

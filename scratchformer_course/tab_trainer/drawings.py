@@ -1,4 +1,4 @@
-"""The drawings of the page on training in a tab: a matrix turned over, the tape, two workers."""
+"""The drawings of the page on training in a tab: a matrix turned over, the tape."""
 
 from collections.abc import Callable
 
@@ -66,33 +66,4 @@ def tape():
         "straight into the same sum. In the middle the tape: three functions, written in the "
         "order norm, linear, add, and read from the last to the first. Below, the gradient "
         "comes back from the sum to x on both ways, so x gets two gradients, which add up."
-    )
-
-
-def two_workers():
-    """One step of two workers: each learns half a batch, and they exchange their gradients."""
-    d = Drawing(480, 268)
-    d.text(3, 14, "one step, from left to right", anchor="start", bold=True)
-    d.box(10, 96, 62, 34, "batch", "token", 0.15)
-    for top, name, half in (
-        (36, "first worker", "first half"),
-        (166, "second worker", "second half"),
-    ):
-        d.text(110, top, name, size=13, anchor="start")
-        d.box(110, top + 10, 128, 40, f"learn {half}", "query", 0.15, size=13)
-        d.box(300, top + 10, 60, 40, "mean", "value", 0.2, size=13)
-        d.box(382, top + 10, 88, 40, "clip, step", "stream", 0.2, size=13)
-        d.arrow(238, top + 30, 298, top + 30)
-        d.arrow(360, top + 30, 380, top + 30)
-    d.arrow(72, 104, 108, 72)
-    d.arrow(72, 122, 108, 190)
-    d.arrow(240, 84, 298, 178, "value")
-    d.arrow(240, 178, 298, 84, "value")
-    d.text(376, 132, "gradients, both ways", "value", size=13)
-    d.text(240, 250, "both compute the same mean, so their weights stay equal", size=14)
-    return d.show(
-        "A batch is cut into two halves. The first worker learns the first half, the second worker "
-        "learns the second half, at the same time. Then each sends its gradients to the other. "
-        "Both compute the mean of the two, clip it and make the step, each on its own copy of the "
-        "weights. Since both compute the same, their weights stay equal."
     )

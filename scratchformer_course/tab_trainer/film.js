@@ -2,24 +2,23 @@
 // the end, and can be looked at again.
 
 course.define("film", () => {
-  const { el, button, rovingLine, title, note, table } = course.live;
-  const { drawing, fold, press } = course.live;
+  const { el, button, rovingLine, title, note, table, listOf, drawing, fold } = course.live;
+  const { press } = course.live;
   const FAINTEST = 0.02; // weights that are no larger are not drawn
   const OPENING = 60; // characters of a sample that stand in the table
 
   const inHundred = (share) => Math.round(100 * share);
 
   // Attention weights (T, T) of one head as a small map; what is above the diagonal stays empty
-  function mapOf(weights, T, head, name) {
-    const cells = [];
-    for (let t = 0; t < T; t++) {
-      for (let s = 0; s <= t; s++) {
-        const w = weights[(head * T + t) * T + s];
-        if (!(w > FAINTEST)) continue;
-        const place = { x: s, y: t, width: 1, height: 1 };
-        cells.push(el("svg:rect", { ...place, "fill-opacity": w.toFixed(3) }));
-      }
-    }
+  function mapOf(weights, T, name) {
+    const cells = Array.from(weights, (w, i) =>
+      w > FAINTEST
+        ? el("svg:rect", {
+            ...{ x: i % T, y: Math.floor(i / T), width: 1, height: 1 },
+            "fill-opacity": w.toFixed(3),
+          })
+        : null,
+    );
     const label = `Attention weights of ${name}: rows ask, columns answer`;
     return drawing(T, T, { "aria-label": label }, cells);
   }
@@ -36,12 +35,8 @@ course.define("film", () => {
     copy.disabled = true;
     const strip = el("div.sx-strip", { role: "group", "aria-label": "The film" });
     const maps = el("div.sx-maps");
-    const element = el("div.sx-film", [
-      el("div.sx-bar", heading, copy),
-      strip,
-      scene.element,
-      about,
-    ]);
+    const bar = el("div.sx-bar", heading, copy);
+    const element = el("div.sx-film", bar, strip, scene.element, about);
     const help = note(
       "Each row is a character of the shaded words, from the first to the last. Its cells are " +
         "the characters up to it. A stronger colour is more attention.",
@@ -49,7 +44,6 @@ course.define("film", () => {
     const looks = fold("Where it looks", maps, help);
     const samples = el("div");
     const list = fold("The whole film", samples);
-    for (const part of [looks, list]) part.hidden = true;
     let run = null;
     let frames = [];
     let buttons = [];
@@ -60,7 +54,7 @@ course.define("film", () => {
     function start(newRun) {
       [run, frames, buttons, shown] = [newRun, [], [], -1];
       strip.replaceChildren();
-      for (const part of [looks, list]) part.hidden = true;
+      looks.hidden = list.hidden = true;
     }
 
     function show(i) {
@@ -73,10 +67,12 @@ course.define("film", () => {
         `Shaded: what it is given. It gets the next character right about ${inHundred(right)} ` +
         "times in 100.";
       press(buttons, i, true);
+      const T = run.first.length;
       const heads = weights.flatMap((ofBlock, block) =>
-        Array.from({ length: run.config.n_heads }, (_, head) => {
+        listOf(run.config.n_heads, (head) => {
           const name = `block ${block + 1}, head ${head + 1}`;
-          return el("div", mapOf(ofBlock, run.first.length, head, name), note(name));
+          const ofHead = ofBlock.subarray(head * T * T, (head + 1) * T * T);
+          return el("div", mapOf(ofHead, T, name), note(name));
         }),
       );
       maps.replaceChildren(...heads);
@@ -94,39 +90,27 @@ course.define("film", () => {
         const opening = text.trim().slice(0, OPENING).replaceAll(/\s+/g, " ");
         return [step, inHundred(right), el("code", opening)];
       });
-      samples.replaceChildren(
-        table(["step", "right in 100", "it writes"], rows, { class: "sx-frames" }),
-      );
+      const columns = ["step", "right in 100", "it writes"];
+      samples.replaceChildren(table(columns, rows, { class: "sx-frames" }));
     }
 
     // A reader who looks at an older frame is not taken away from it
     function add(frame) {
       const isAtEnd = shown === frames.length - 1;
       const i = frames.push({ ...frame, text: textOf(frame.ids) }) - 1;
-      const one = button(String(frame.step), () => show(i), {
-        "aria-label": `Step ${frame.step}`,
-        "data-column": i,
-      });
-      buttons.push(one);
-      strip.append(one);
-      for (const part of [looks, list]) part.hidden = false;
-      copy.disabled = false;
+      const names = { "aria-label": `Step ${frame.step}`, "data-column": i };
+      buttons.push(button(String(frame.step), () => show(i), names));
+      strip.append(buttons[i]);
+      looks.hidden = list.hidden = copy.disabled = false;
       drawList();
       if (isAtEnd) show(i);
-      else one.tabIndex = -1;
+      else buttons[i].tabIndex = -1;
     }
 
+    looks.hidden = list.hidden = true;
     rovingLine(strip, () => buttons);
-    return {
-      element,
-      looks,
-      list,
-      start,
-      add,
-      settle,
-      frames: () => frames,
-      shown: () => frames[shown],
-    };
+    const seen = { frames: () => frames, shown: () => frames[shown] };
+    return { element, looks, list, start, add, settle, ...seen };
   }
 
   return { newFilm, inHundred };

@@ -1,7 +1,7 @@
 // One product of matrices, C += A B, on which all of the training rests.
 //
-// Where the browser has WebAssembly's SIMD, a small program computes it, four numbers at a time.
-// Its bytes are assembled here, instruction by instruction. Elsewhere plain JavaScript does it.
+// Where the browser has WebAssembly's SIMD, a small program computes it, four numbers at a time
+// (kernels.js). Elsewhere plain JavaScript does it.
 // A matrix is a view: entry (i, j) is data[start + i * row + j * column] of a Float32Array.
 
 course.define("matrix", () => {
@@ -16,103 +16,9 @@ course.define("matrix", () => {
     return { data, start, row: column, column: row };
   }
 
-  // ---- an assembler for what the kernel needs (WebAssembly core specification, section 5) ------
-
-  // A whole number in 7 bits a byte, the lowest first; the last byte's bit 6 is the sign
-  function leb(n) {
-    const bytes = [];
-    for (;;) {
-      const low = n & 127;
-      n >>= 7;
-      if ((n === 0 && low < 64) || (n === -1 && low >= 64)) return [...bytes, low];
-      bytes.push(low | 128);
-    }
-  }
-  const unsigned = (n) => (n < 128 ? [n] : [(n & 127) | 128, ...unsigned(n >> 7)]);
-
-  const I32 = 0x7f;
-  const V128 = 0x7b;
-  const get = (local) => [0x20, local];
-  const set = (local) => [0x21, local];
-  const int = (n) => [0x41, ...leb(n)];
-  const ADD = 0x6a;
-  const MULTIPLY = 0x6c;
-  const LESS = 0x48;
-  const vector = (code, ...more) => [0xfd, ...unsigned(code), ...more];
-  const load = (address, offset) => [get(address), vector(0x00, 2, offset)];
-  const loadFourTimes = (address) => [get(address), vector(0x09, 2, 0)]; // one number, four times
-  const store = (offset) => vector(0x0b, 2, offset);
-  const PLUS = vector(0xe4);
-  const TIMES = vector(0xe6);
-  const MULTIPLY_ADD = vector(0x105);
-  const ZERO = vector(0x0c, ...Array(16).fill(0));
-  const advance = (local, by) => [get(local), by, ADD, set(local)];
-  const LOOP = [0x03, 0x40];
-  const GO_BACK_IF = [0x0d, 0];
-  const END = 0x0b;
-  // Body, again and again, while local < limit; it runs at least once
-  const repeat = (local, step, limit, body) => [
-    [int(0), set(local)],
-    [LOOP, body, advance(local, int(step))],
-    [get(local), get(limit), LESS, GO_BACK_IF, END],
-  ];
-
-  // The program: C += A B for m rows (a multiple of 4) and n columns (a multiple of 8)
-  function kernel(fused) {
-    const [c, a, b, m, n, k, cRow, aRow, aColumn, bRow, i, j, p, at] = Array(14).keys();
-    const rows = [14, 15, 16, 17]; // where the entries of A are read
-    // vectors; `sums` and the seven behind it
-    const low = 18;
-    const high = 19;
-    const one = 20;
-    const sums = 21;
-    // start + row * size, for the address of row i + r
-    const rowOf = (start, r, size) => [get(start), get(i), int(r), ADD, get(size), MULTIPLY, ADD];
-    const column = [get(j), int(4), MULTIPLY];
-    const addresses = rows.map((local, r) => [rowOf(a, r, aRow), set(local)]);
-    const sum = (r, half) => sums + 2 * r + half;
-    const multiply = (half, local) =>
-      fused
-        ? [get(one), get(half), get(local), MULTIPLY_ADD, set(local)]
-        : [get(one), get(half), TIMES, get(local), PLUS, set(local)];
-    const inner = [
-      [load(at, 0), set(low), load(at, 16), set(high)],
-      rows.map((local, r) => [
-        [loadFourTimes(local), set(one)],
-        [multiply(low, sum(r, 0)), multiply(high, sum(r, 1))],
-        advance(local, get(aColumn)),
-      ]),
-      advance(at, get(bRow)),
-    ];
-    const writes = rows.map((_, r) => [
-      [rowOf(c, r, cRow), column, ADD, set(at)],
-      [0, 1].map((half) => [
-        [get(at), load(at, 16 * half), get(sum(r, half))],
-        [PLUS, store(16 * half)],
-      ]),
-    ]);
-    const tile = [
-      [addresses, get(b), column, ADD, set(at)],
-      Array.from({ length: 2 * ROWS }, (_, s) => [ZERO, set(sums + s)]),
-      [repeat(p, 1, k, inner), writes],
-    ];
-    const code = repeat(i, ROWS, m, repeat(j, COLUMNS, n, tile));
-    const locals = [2, 8, I32, 3 + 2 * ROWS, V128]; // beside the ten arguments
-    const section = (id, ...content) => {
-      const bytes = content.flat(Infinity);
-      return [id, ...unsigned(bytes.length), ...bytes];
-    };
-    const body = [locals, code, END].flat(Infinity);
-    return new Uint8Array([
-      ...[0x00, 0x61, 0x73, 0x6d], // "\0asm"
-      ...[1, 0, 0, 0], // its version
-      ...section(1, 1, 0x60, 10, Array(10).fill(I32), 0), // one type: ten integers, no result
-      ...section(2, 1, 1, 0x6d, 1, 0x6d, 2, 0, 1), // import memory "m"."m" of at least a page
-      ...section(3, 1, 0), // one function, of that type
-      ...section(7, 1, 1, 0x66, 0, 0), // exported as "f"
-      ...section(10, 1, unsigned(body.length), body),
-    ]);
-  }
+  // A program of kernels.js: C += A B for m rows (a multiple of 4) and n columns (a multiple of 8)
+  const kernel = (kind) =>
+    Uint8Array.from(atob(course.kernels[kind]), (letter) => letter.charCodeAt(0));
 
   // ---- the product ---------------------------------------------------------------------------
 
@@ -164,7 +70,7 @@ course.define("matrix", () => {
     const buffer = memory ? memory.buffer : new ArrayBuffer(pages * 65536);
     let program = null;
     if (memory) {
-      const compiled = new WebAssembly.Module(kernel(kind === "fused"));
+      const compiled = new WebAssembly.Module(kernel(kind));
       program = new WebAssembly.Instance(compiled, { m: { m: memory } }).exports.f;
     }
     // the first megabyte: B, its rows made dense
@@ -198,9 +104,9 @@ course.define("matrix", () => {
 
   // What this browser can do
   function best() {
-    const can = (fused) => typeof WebAssembly === "object" && WebAssembly.validate(kernel(fused));
-    return can(true) ? "fused" : can(false) ? "simd" : "plain";
+    const can = (kind) => typeof WebAssembly === "object" && WebAssembly.validate(kernel(kind));
+    return ["fused", "simd"].find(can) ?? "plain";
   }
 
-  return { create, best, kernel, view, transposed };
+  return { create, best, view, transposed };
 });

@@ -26,14 +26,10 @@ course.define("owntext", () => {
       field.focus();
     });
     const page = document.querySelector(".bd-article"); // a notebook has none
-    const paragraphs = () => [...page.querySelectorAll("p:not(.live-figure p)")];
-    const ours = button("Take this page’s text", () =>
-      write(
-        paragraphs()
-          .map((one) => one.textContent)
-          .join("\n\n"),
-      ),
-    );
+    const ours = button("Take this page’s text", () => {
+      const paragraphs = [...page.querySelectorAll("p:not(.live-figure p)")];
+      write(paragraphs.map(({ textContent }) => textContent).join("\n\n"));
+    });
     const go = button("Train on this text", () => train(), { class: "sx-go", hidden: "" });
     const status = note("");
     status.setAttribute("role", "status");
@@ -54,12 +50,11 @@ course.define("owntext", () => {
       clear.disabled = length === 0;
       go.hidden = length === 0 || isShort;
       field.placeholder = `Paste a story, a song book, your mail … of ${say(least)} characters or more`;
-      status.textContent =
-        length === 0
-          ? `Empty: it learns from ${corpus}.`
-          : isShort
-            ? `${say(length)} characters: too short. It needs ${say(least)} or more.`
-            : `${say(length)} characters${length < GOOD ? `: enough, but ${say(GOOD)} are better` : ""}.`;
+      const better = length < GOOD ? `: enough, but ${say(GOOD)} are better` : "";
+      const isEnough = isShort ? `: too short. It needs ${say(least)} or more` : better;
+      status.textContent = length
+        ? `${say(length)} characters${isEnough}.`
+        : `Empty: it learns from ${corpus}.`;
       changed();
     }
 
@@ -79,7 +74,7 @@ course.define("owntext", () => {
     }
 
     function allow(may) {
-      for (const one of [field, choose, ours, go]) one.disabled = !may;
+      for (const control of [field, choose, ours, go]) control.disabled = !may;
       clear.disabled = !may || !field.value;
     }
     return { element, read, write, allow, tell };

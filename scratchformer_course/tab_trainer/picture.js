@@ -4,77 +4,68 @@ course.define("picture", () => {
   const { inHundred } = course.film;
   const [WIDTH, HEIGHT] = [1200, 630]; // what pages that show a link's picture ask for
   const [INK, PAPER, FAINT, LINE] = ["#1d2733", "#fdfcf8", "#5c6773", "#b34700"];
+  const COLUMNS = 48; // letters of a sample's line
 
-  // The first `most` lines of a text, each of at most `width` characters; only a longer word is cut
-  function wrapped(text, width, most) {
-    const parts = new RegExp(`.{1,${width}}(?=\\s|$)|.{1,${width}}`, "g");
+  // The first `most` lines of a text, broken where words end; only a longer word is cut
+  function wrapped(text, most) {
+    const parts = new RegExp(`.{1,${COLUMNS}}(?=\\s|$)|.{1,${COLUMNS}}`, "g");
     const lines = text.split("\n").flatMap((line) => line.match(parts) ?? [""]);
     return lines.map((line) => line.trimStart()).slice(0, most);
   }
 
-  // points: [seconds, loss], in a box of the picture
-  function drawCurve(context, points, left, top, width, height) {
+  // [seconds, loss] of a curve as a line in a box of this size
+  function curvePath(points, width, height) {
     const losses = points.map(([, loss]) => loss);
     const [low, high] = [Math.min(...losses), Math.max(...losses)];
     const end = points.at(-1)[0] || 1;
-    context.strokeStyle = FAINT;
-    context.lineWidth = 1.5;
-    context.strokeRect(left, top, width, height);
-    context.strokeStyle = LINE;
-    context.lineWidth = 4;
-    context.beginPath();
-    for (const [seconds, loss] of points) {
-      const y = top + 10 + ((high - loss) / (high - low || 1)) * (height - 20);
-      context.lineTo(left + (seconds / end) * width, y);
-    }
-    context.stroke();
+    const places = points.map(([seconds, loss]) => {
+      return [(seconds / end) * width, 10 + ((high - loss) / (high - low || 1)) * (height - 20)];
+    });
+    return new Path2D(course.live.path(places));
   }
 
-  // The curve's points, the frames before training and `last`, which is the one in sight, what they
-  // are `given`, and the score, with the share that a table of counts has `counted` -> a canvas
-  function draw({ points, first, last, given, right, seconds, corpus, counted }) {
-    const canvas = document.createElement("canvas");
-    canvas.width = WIDTH;
-    canvas.height = HEIGHT;
+  // A run, `last` the frame of its film that is in sight, and [tables of counts, seconds] if they
+  // are there -> a canvas
+  /** @type {(run: any, counts?: any[][]) => HTMLCanvasElement} */
+  function draw({ curve, frames, last, given, right, seconds, corpus }, [tables] = [[]]) {
+    const canvas = course.el("canvas", { width: WIDTH, height: HEIGHT, role: "img" });
     /** @type {any} */
     const context = canvas.getContext("2d");
-    const say = (words, x, y, font, colour = INK) => {
-      context.font = font;
+    const say = (words, x, y, size, colour = FAINT, family = "system-ui, sans-serif") => {
+      context.font = `${size} ${family}`;
       context.fillStyle = colour;
       context.fillText(words, x, y);
     };
-    const SANS = "system-ui, sans-serif";
-    const MONO = "22px ui-monospace, monospace";
+    const named = `It gets the next character right ${inHundred(right)} times in 100`;
+    const counted = Math.max(0, ...tables.map((table) => table.right));
+    const rival = counted ? `; counting alone gets ${inHundred(counted)}` : "";
+    const how = `${seconds.toFixed(1)} seconds of training on ${corpus}${rival}`;
     context.fillStyle = PAPER;
     context.fillRect(0, 0, WIDTH, HEIGHT);
-    say("I trained a GPT in a browser tab", 50, 78, `700 44px ${SANS}`);
-    const named = `It gets the next character right ${inHundred(right)} times in 100`;
-    say(named, 50, 126, `600 28px ${SANS}`, LINE);
-    const rival = counted > 0 ? `; counting alone gets ${inHundred(counted)}` : "";
-    const how = `${seconds.toFixed(1)} seconds of training on ${corpus}${rival}`;
-    say(how, 50, 162, `24px ${SANS}`, FAINT);
-    drawCurve(context, points, 50, 200, 400, 300);
-    say(`loss over ${points.length} steps`, 50, 534, `22px ${SANS}`, FAINT);
+    say("I trained a GPT in a browser tab", 50, 78, "700 44px", INK);
+    say(named, 50, 126, "600 28px", LINE);
+    say(how, 50, 162, "24px");
+    say(`loss over ${curve.length} steps`, 50, 534, "22px");
     const samples = [
-      [first, "Before training it writes", 200, 3],
-      [last, last.step ? `After ${last.step} steps it writes` : "And at first", 350, 6],
+      [frames[0], "Before training it writes", 214, 3],
+      [last, last.step ? `After ${last.step} steps it writes` : "And at first", 364, 6],
     ];
-    for (const [frame, words, top, most] of samples) {
-      say(words, 500, top + 14, `600 22px ${SANS}`, FAINT);
-      context.font = MONO;
-      const width = Math.floor(650 / context.measureText("m").width);
-      wrapped(given + frame.text, width, most).forEach((line, i) => {
-        say(line, 500, top + 48 + 29 * i, MONO);
+    for (const [{ text }, words, top, most] of samples) {
+      say(words, 500, top, "600 22px");
+      wrapped(given + text, most).forEach((line, i) => {
+        say(line, 500, top + 34 + 29 * i, "22px", INK, "ui-monospace, monospace");
       });
     }
-    const [found] = course.scene
-      .address()
-      .replace(/^https?:\/\//, "")
-      .split("#");
-    const address = found && ` · ${found}`;
-    say(`Transformers from Scratch${address}`, 50, 596, `600 24px ${SANS}`);
-    canvas.setAttribute("role", "img");
-    canvas.setAttribute("aria-label", `${named}. ${how}.`);
+    const address = course.scene.address().replace(/^https?:\/\/|#.*/g, "");
+    const name = ["Transformers from Scratch", address].filter(Boolean).join(" · ");
+    say(name, 50, 596, "600 24px", INK);
+    context.translate(50, 200);
+    context.strokeStyle = FAINT;
+    context.strokeRect(0, 0, 400, 300);
+    context.strokeStyle = LINE;
+    context.lineWidth = 4;
+    context.stroke(curvePath(curve, 400, 300));
+    course.live.describe(canvas, `${named}. ${how}.`);
     return canvas;
   }
 

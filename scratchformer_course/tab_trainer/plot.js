@@ -2,13 +2,10 @@
 // grows.
 
 course.define("plot", () => {
-  const { el, format, table, drawing, words, line, way } = course.live;
+  const { el, format, table, drawing, words, line, way, listOf } = course.live;
   // Of the plot, in pixels
   const HEIGHT = 230;
-  const LEFT = 40;
-  const BOTTOM = 30;
-  const TOP = 22;
-  const RIGHT = 12;
+  const [LEFT, RIGHT, TOP, BOTTOM] = [40, 12, 22, 30]; // its margins
   const FROM = 0.05; // seconds at the left end of an axis of tenfold steps
 
   // The places of seconds and losses in a drawing that is `width` wide
@@ -30,7 +27,7 @@ course.define("plot", () => {
   function axes({ x, y }, width, longest, lowest, highest) {
     const seconds = [0.1, 1, 10, 100, 1000, 10000].filter((s) => s < longest);
     const apart = highest < 13 ? 1 : Math.ceil(highest / 30) * 5;
-    const losses = Array.from({ length: 13 }, (_, i) => apart * i);
+    const losses = listOf(13, (i) => apart * i);
     const shown = losses.filter((loss) => loss >= lowest && loss < highest);
     return [
       seconds.map((s) => [
@@ -47,20 +44,18 @@ course.define("plot", () => {
 
   function newLegend({ curves, goal, floor, before }) {
     const entry = (kind, words) => el("li", { class: kind }, words);
-    const lowest =
-      floor &&
-      `${format(floor, 2)}: the lowest that is possible, as the rest of the text is chance`;
+    const lowest = "the lowest that is possible, as the rest of the text is chance";
     return el("ul.sx-legend", [
       entry("sx-own", "your GPT"),
       before.length ? entry("sx-before", "your run before") : [],
       curves.map(({ label }, i) => entry(`sx-stored-${i}`, label)),
       goal ? entry("sx-level", goal.label) : [],
-      floor ? entry("sx-level sx-floor", lowest) : [],
+      floor ? entry("sx-level sx-floor", `${format(floor, 2)}: ${lowest}`) : [],
     ]);
   }
 
   // `curves` are stored, `goal` and `floor` are levels or null, `guess` is the loss of a blind one.
-  // The line shows `points`, [seconds, loss], as they are when draw() is called
+  // draw(points), [seconds, loss], moves the line
   function newPlot({ curves, goal, floor, guess, room, before = [], longest = 200, highest = 0 }) {
     const width = Math.max(300, Math.min(600, room || 340));
     const top = Math.max(highest, guess + 0.2);
@@ -81,8 +76,8 @@ course.define("plot", () => {
       own,
       point,
     ]);
-    const points = [];
-    function draw() {
+    function draw(points) {
+      if (!points.length) return;
       const [s, loss] = points.at(-1);
       own.setAttribute("d", path(points));
       point.setAttribute("cx", x(s));
@@ -93,17 +88,15 @@ course.define("plot", () => {
     }
     describe("Nothing is trained yet.");
     const element = el("div", svg, newLegend({ curves, goal, floor, before }));
-    return { element, points, longest, highest: top, draw, describe };
+    return { element, longest, highest: top, draw, describe };
   }
 
   // A dozen points of a curve at most
   function curveTable(points) {
-    const rows = points.map(([s, loss], i) => [String(i + 1), format(s, 2), format(loss)]);
     const every = Math.ceil(points.length / 12);
-    return table(
-      ["step", "seconds", "loss"],
-      rows.filter((_, i) => i % every === 0),
-    );
+    const rows = points.map(([s, loss], i) => [String(i + 1), format(s, 2), format(loss)]);
+    const shown = rows.filter((_, i) => i % every === 0);
+    return table(["step", "seconds", "loss"], shown);
   }
 
   return { newPlot, curveTable };

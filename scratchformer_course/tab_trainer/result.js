@@ -3,30 +3,27 @@
 
 course.define("result", () => {
   const { el, newId, format, button, note, table, fold } = course.live;
-  const { newTalk } = course.talk;
-  const { address, copyButton, hasPictures, shareButton } = course.scene;
+  const { address, copyButton, shareButton } = course.scene;
   const FILE = "trained-in-a-tab.safetensors";
   const PICTURE = "trained-in-a-tab.png";
   const VIEWS = ["attention", "next", "switches", "lens"];
 
-  // A button that opens a look inside the model, and closes it again. prompt() is what it reads first
+  // A button that opens a look inside a model, and closes it again. prompt() is what it reads first
   function newLook(describe, prompt, attempt) {
     const views = el("div");
     const toggle = button("Look inside", () => attempt(press));
     function press() {
       if (views.firstChild) views.replaceChildren();
-      else open(views, describe(), prompt());
+      else {
+        const hash = `own-${newId("model")}`;
+        course.descriptions[hash] = describe();
+        const options = { prompt: prompt(), text: null, views: VIEWS, seed: 1 };
+        const host = el("div", { "data-models": hash });
+        views.replaceChildren(course.figures.explorer(options, host));
+      }
       toggle.textContent = views.firstChild ? "Close" : "Look inside";
     }
     return { toggle, views };
-  }
-
-  function open(place, description, prompt) {
-    const hash = `own-${newId("model")}`;
-    course.descriptions[hash] = description;
-    const host = el("div", { "data-models": hash });
-    const options = { prompt, text: null, views: VIEWS, seed: 1 };
-    place.replaceChildren(course.figures.explorer(options, host));
   }
 
   function download(blob, name) {
@@ -35,7 +32,32 @@ course.define("result", () => {
     setTimeout(() => URL.revokeObjectURL(href), 1000);
   }
 
-  const card = (name, text, ...rest) => el(name, ...rest, el("b", text[0]), el("span", text[1]));
+  // The picture of a run, and the ways to hand it on
+  function showPicture(panel, canvas) {
+    // a promise, asked for once: a share has to follow its press at once
+    const blob = new Promise((then) => canvas.toBlob(then));
+    async function shared() {
+      const files = [new File([await blob], PICTURE, { type: "image/png" })];
+      const url = address() || undefined;
+      return navigator.canShare?.({ files, url }) ? { files, url } : { text: document.title, url };
+    }
+    const link = address() !== "";
+    panel.replaceChildren(
+      el("div.sx-bar.sx-use", [
+        copyButton("Copy image", address, () => blob),
+        button("Save image", () => blob.then((data) => download(data, PICTURE))),
+        link ? copyButton("Copy a link to these settings", address) : null,
+        shareButton(shared),
+      ]),
+      canvas,
+      link ? note("The link holds neither your text nor your model.") : "",
+    );
+    panel.scrollIntoView({ block: "nearest" });
+  }
+
+  const card = (tag, attributes, name, text) =>
+    el(tag, attributes, el("b", name), el("span", text));
+  const press = (onclick) => ({ type: "button", onclick });
 
   // `why` is the address of the chapter that the first card opens, breakIt() what the second does
   function newResult(why, breakIt) {
@@ -49,71 +71,33 @@ course.define("result", () => {
       }
     }
 
-    // The picture of the run, and the ways to hand it on
-    function newShare(draw) {
-      const panel = el("div.sx-picture");
-      let blob = null; // a promise, asked for once: a share has to follow its press at once
-      function show() {
-        const canvas = draw();
-        blob = new Promise((then) => canvas.toBlob(then));
-        const picture = async () => new File([await blob], PICTURE, { type: "image/png" });
-        const shared = async () => {
-          const files = [await picture()];
-          const url = address() || undefined;
-          return navigator.canShare?.({ files, url })
-            ? { files, url }
-            : { text: document.title, url };
-        };
-        const link = address() && copyButton("Copy a link to these settings", address);
-        panel.replaceChildren(
-          el("div.sx-bar.sx-use", [
-            hasPictures() ? copyButton("Copy image", address, () => blob) : null,
-            button("Save image", () => blob.then((data) => download(data, PICTURE))),
-            link || null,
-            shareButton(shared),
-          ]),
-          canvas,
-          link ? note("The link holds neither your text nor your model.") : "",
-        );
-        panel.scrollIntoView({ block: "nearest" });
-      }
-      return { panel, show };
-    }
-
     // A run, then what it scored beside `rivals`. Its description is null if float16 cannot hold its
     // weights
     function show(run, rivals, how, draw) {
       const { config, weights, characters, loss, seconds, given, description } = run;
       const model = [config, weights, characters];
-      const talk = description && newTalk(description, given);
+      const talk = description && course.talk.newTalk(description, given);
       const describe = () => course.export.describe(...model);
       const look = newLook(describe, () => talk?.line() || given, attempt);
-      const bytes = () => course.export.safetensors(...model);
-      const save = () => download(new Blob([bytes()], { type: "application/octet-stream" }), FILE);
-      const share = newShare(draw);
-      const cards = [
-        [
-          "Why did it write that?",
-          "Build such a model yourself, line by line. Chapter 01 begins where all of them begin: text becomes numbers.",
-        ],
-        ["Break it", "Train too fast, too briefly, or without its best ideas, and compare."],
-        ["Share", "A picture of your run, with what it wrote."],
-      ];
+      const save = () => download(new Blob([course.export.safetensors(...model)]), FILE);
+      const panel = el("div.sx-picture");
+      const share = () => attempt(() => showPicture(panel, draw()));
+      const begins =
+        "Build such a model yourself, line by line. Chapter 01 begins where all of them begin: text becomes numbers.";
+      const accidents = "Train too fast, too briefly, or without its best ideas, and compare.";
+      const mine = ["your GPT", format(seconds, 1), format(loss)];
       element.replaceChildren(
         el("div.sx-next-steps", [
-          why ? card("a", cards[0], { href: why }) : null,
-          card("button", cards[1], { type: "button", onclick: breakIt }),
-          card("button", cards[2], { type: "button", onclick: () => attempt(share.show) }),
+          why ? card("a", { href: why }, "Why did it write that?", begins) : null,
+          card("button", press(breakIt), "Break it", accidents),
+          card("button", press(share), "Share", "A picture of your run, with what it wrote."),
         ]),
-        share.panel,
+        panel,
         talk?.element ?? "",
         el("div.sx-bar.sx-use", look.toggle, button("Save for Python", save)),
         look.views,
         fold("The run in numbers", [
-          table(
-            ["", "training, s", "loss"],
-            [["your GPT", format(seconds, 1), format(loss)], ...rivals],
-          ),
+          table(["", "training, s", "loss"], [mine, ...rivals]),
           note(how),
           note(
             "The file opens in Python with this course’s package: " +
@@ -123,8 +107,7 @@ course.define("result", () => {
         ]),
       );
     }
-    const clear = () => element.replaceChildren();
-    return { element, show, clear };
+    return { element, show, clear: () => element.replaceChildren() };
   }
 
   return { newResult };

@@ -9,22 +9,21 @@ course.define("score", () => {
 
   // The model among the tables of counts, from the worst to the best
   function ladder({ right, loss, reads }, tables) {
-    const rows = tables.map((one, n) => ({ name: `count: ${n ? `${n} before` : "none"}`, ...one }));
-    rows.push({ name: `your GPT: ${reads} before`, right, nats: loss, isOwn: true });
-    rows.sort((a, b) => a.right - b.right);
+    const mine = { name: `your GPT: ${reads} before`, right, nats: loss };
+    const counts = tables.map((of, n) => ({ name: `count: ${n ? `${n} before` : "none"}`, ...of }));
+    const rows = [...counts, mine].sort((a, b) => a.right - b.right);
     const cells = rows.map(({ name, right, nats }) => {
       return [name, inHundred(right), bar(right), format(nats, 2)];
     });
     const look = { class: "sx-bars sx-ladder" };
     const element = table(["looks at", "right in 100", "", "loss"], cells, look);
-    const own = element.tBodies[0].rows[rows.findIndex((one) => one.isOwn)];
-    own.classList.add("sx-own-row");
+    element.tBodies[0].rows[rows.indexOf(mine)].classList.add("sx-own-row");
     return element;
   }
 
   // What the counts say of a run, and what they say of its text
   function verdict({ right, own }, tables) {
-    const best = Math.max(...tables.map((one) => one.right));
+    const best = Math.max(...tables.map((counts) => counts.right));
     if (own && best > REPEATED) {
       return (
         "The text repeats itself. Even a plain table, which counts what followed the last few " +
@@ -32,7 +31,7 @@ course.define("score", () => {
         "than about learning."
       );
     }
-    const passed = tables.filter((one) => inHundred(right) > inHundred(one.right)).length;
+    const passed = tables.filter((counts) => inHundred(right) > inHundred(counts.right)).length;
     const isAll = passed === tables.length;
     return (
       "Without any learning, a plain table, which counts what followed the last few characters, is " +
@@ -51,15 +50,13 @@ course.define("score", () => {
       ["loss", format(one.loss), format(other.loss)],
       ["seconds of training", format(one.seconds, 1), format(other.seconds, 1)],
     ];
-    const writes = [
-      ["This run writes", one],
-      ["The run before wrote", other],
-    ].map(([name, { sample }]) => el("p", `${name}: `, el("code", sample.slice(0, OPENING))));
+    const opening = ({ sample }) => el("code", sample.slice(0, OPENING));
     const alike = differing.length ? "All other settings are" : "All settings are";
     return el("div", [
       title("This run and the one before"),
       table(["", "this run", "the run before"], rows, { class: "sx-two-runs" }),
-      ...writes,
+      el("p", "This run writes: ", opening(one)),
+      el("p", "The run before wrote: ", opening(other)),
       note(
         one.text === other.text
           ? `${alike} the same. In the plot, the run before is the grey line.`

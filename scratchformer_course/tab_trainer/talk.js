@@ -1,7 +1,7 @@
 // Talk to a trained model: type a line, and it goes on from it.
 
 course.define("talk", () => {
-  const { el, label, title } = course.live;
+  const { el, label, title, newStatus } = course.live;
   const { inFrames, changesInWords } = course.explorer;
   const { copyButton, address } = course.scene;
   const LONGEST = 200; // characters of an answer
@@ -15,11 +15,10 @@ course.define("talk", () => {
     field.value = opening.replaceAll(/\s+/g, " ").trim();
     const scene = course.scene.newScene("What you said, and how it went on");
     scene.show(["", "Its answer comes here."]);
-    const plain = () => [scene.plain(), address()].filter(Boolean).join("\n\n");
-    const copy = copyButton("Copy this talk", plain);
+    const copy = copyButton("Copy this talk", () => `${scene.plain()}\n\n${address()}`.trim());
     copy.disabled = true;
     const said = []; // [line, how it went on] of each turn
-    const status = el("p.sx-status", { role: "status" });
+    const status = newStatus();
     let interrupt = () => {};
 
     function answer(event) {
@@ -39,28 +38,31 @@ course.define("talk", () => {
       const rules = { seed: said.length - 1, temperature: TEMPERATURE };
       const start = tokenizer.encode(text).slice(-model.config.context_length);
       const writer = course.model.generate(model, start, rules);
-      const written = [];
       const show = () => {
-        turn[1] = tokenizer.decode(written);
         scene.show(...said);
         const line = [...scene.element.querySelectorAll("mark")].at(-1);
-        if (line) scene.element.scrollTop = line.offsetTop - scene.element.offsetTop;
+        scene.element.scrollTop = line.offsetTop - scene.element.offsetTop;
       };
       const step = () => {
-        written.push(writer.next().value);
-        return /\s$/.test(tokenizer.decode(written.slice(-1)));
+        const next = tokenizer.decode([writer.next().value]);
+        turn[1] += next;
+        return /\s$/.test(next);
       };
       interrupt = inFrames(LONGEST, step, show, () => {
         scene.element.dataset.turns = String(said.length); // for whoever waits
       });
     }
 
-    const form = el("form.sx-prompt.sx-talk", { onsubmit: answer }, [
-      label("Type a line, and it goes on", field),
-      el("div.sx-row", field, el("button.sx-go", { type: "submit" }, "Go on")),
+    const element = el("div", [
+      title("Talk to your model"),
+      el("form.sx-prompt.sx-talk", { onsubmit: answer }, [
+        label("Type a line, and it goes on", field),
+        el("div.sx-row", field, el("button.sx-go", { type: "submit" }, "Go on")),
+      ]),
+      status,
+      scene.element,
+      el("div.sx-bar.sx-use", copy),
     ]);
-    const talk = [title("Talk to your model"), form, status, scene.element];
-    const element = el("div", talk, el("div.sx-bar.sx-use", copy));
     return { element, line: () => field.value };
   }
 

@@ -589,30 +589,12 @@ course.define("trainer", () => {
     let done = 0;
 
     // One step with a batch
-    function update(batch) {
-      return apply(halves(batch, config.context_length).map(learn));
-    }
-    // Loss and gradients of some windows, which is the work for one worker
-    function learn({ x, y }) {
+    function update({ x, y }) {
       tape.begin();
       gradients.fill(0);
       const logits = forward(tape, weights, config, x, config.context_length);
       const loss = tape.crossEntropy(logits, y);
       tape.backward();
-      return { loss, targets: y.length, gradients: gradients.slice() };
-    }
-    // Change the weights by the mean gradients of all parts of a batch;
-    // gives their mean loss
-    function apply(parts) {
-      const total = parts.reduce((sum, { targets }) => sum + targets, 0);
-      let loss = 0;
-      tape.begin(false);
-      gradients.fill(0);
-      for (const part of parts) {
-        const share = part.targets / total;
-        loss += share * part.loss;
-        addScaled(gradients, share, part.gradients);
-      }
       clip(gradients, 1);
       optimizer.step(1 - done / settings.steps); // the rate falls in a line
       done += 1;
@@ -630,18 +612,8 @@ course.define("trainer", () => {
       tape.begin(false);
       return forward(tape, weights, config, ids, ids.length, look).data.slice();
     }
-    const work = { update, learn, apply, judge, score, logits };
+    const work = { update, judge, score, logits };
     return { config, settings, weights, tape, ...work, done: () => done };
-  }
-
-  // The two halves of a batch of windows of T; a single window stays as it is
-  function halves({ x, y }, T) {
-    const middle = Math.ceil(x.length / T / 2) * T;
-    const part = (from, to) => ({
-      x: x.subarray(from, to),
-      y: y.subarray(from, to),
-    });
-    return middle < x.length ? [part(0, middle), part(middle)] : [part(0)];
   }
 
   // Every target of a text once: batches of `rows` windows of T, and at last what is left,
@@ -664,12 +636,11 @@ course.define("trainer", () => {
     const { n_heads: H, n_layers: L, smear, bigram_rows } = config;
     const N = (B + 1) * T;
     const weights = 2 * C * (2 * V + T + bigram_rows + smear * C + 12 * L * C);
-    // numbers and gradients of half a batch are as many as the numbers of a whole one
-    const step = N * (C * (8 + 3 * smear) + L * (22 * C + H * T) + 3 * V);
+    const step = 2 * N * (C * (8 + 3 * smear) + L * (22 * C + H * T) + 3 * V);
     const muon = (L * 12 + smear) * C * C * 24;
     return 4 * (weights + step + muon + 2 ** 19);
   }
 
-  const training = { newRun, windows, halves, pieces };
+  const training = { newRun, windows, pieces };
   return { newTape, forward, newtonSchulz, clip, ...training };
 });

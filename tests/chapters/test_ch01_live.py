@@ -46,16 +46,9 @@ def texts(seed, count):
         )
 
 
-def test_the_last_step_is_encode_for_any_text(tok):
-    some = [*texts(1, 500), characters(random.Random(2), 500), "the king " * 200]
-    body = f"{READ}{IDS} return input.texts.map((text) => ids(chunks(text), Infinity));"
-    for text, ids in zip(some, in_node(body, settings=settings_of(tok), texts=some), strict=True):
-        assert ids == tok.encode(text), text.encode("utf-8", "surrogatepass")
-
-
 def test_step_n_is_the_tokenizer_that_learned_n_merges(tok):
     steps = [0, 1, 2, 5, 17, 40, 100, 200, 300, 443, 444]
-    some = [*texts(3, 40), "The king's naïve fool laughs: ha, ha! 🎭"]
+    some = [*texts(3, 200), characters(random.Random(2), 500), "the king " * 200]
     body = f"""{READ}{IDS} return input.texts.map((text) => {{
       const own = chunks(text); return input.steps.map((n) => ids(own, n)); }});"""
     found = in_node(body, settings=settings_of(tok), texts=some, steps=steps)

@@ -1,11 +1,9 @@
-"""The figures of gradient descent and of a stored run: JavaScript computes what Python does."""
+"""The figure of gradient descent: JavaScript computes what Python does."""
 
-import math
 import random
 
 import pytest
 
-from scratchformer_course.ch04_first_network.sample import first_sample
 from tests.node import Node
 
 in_node = Node(M="ch04_first_network/live.js")
@@ -33,18 +31,3 @@ def test_javascript_takes_the_steps_of_python():
         d = 1e-3  # the slope as the chapter measures it
         rise = ((w + d - lowest) ** 2 - (w - d - lowest) ** 2) / (2 * d)
         assert slope == pytest.approx(rise, abs=1e-6) and loss == pytest.approx((w - lowest) ** 2)
-
-
-def test_steps_of_a_stored_run_stand_at_their_logarithms():
-    frames = first_sample(run_of(FIRST, (5, 3.0, ""), LAST)).settings["frames"]
-    assert [frame["at"] for frame in frames] == [0, pytest.approx(math.log(6) / math.log(21)), 1]
-
-
-def run_of(*frames):
-    settings = {"prompt": "\nA:\n", "vocab_size": 65}
-    keys = ("step", "loss", "text")
-    stored = [dict(zip(keys, frame, strict=True)) for frame in frames]
-    return {"settings": {"run": settings}, "run": {"frames": stored}}
-
-
-FIRST, LAST = (0, 4.2, "x<q"), (20, 2.5, "the\n")

@@ -3,7 +3,6 @@
 import torch
 
 from scratchformer.attention import causal_mask, scaled_dot_product_attention
-from scratchformer_course.ch06_self_attention.live import _number
 from tests.node import Node
 
 in_node = Node("page_model/model.js", M="ch06_self_attention/live.js")
@@ -42,10 +41,3 @@ def test_the_rows_that_an_edit_reaches_are_those_whose_weights_differ():
     found, none = in_node(body, edit=[before, after], none=[after, after])
     assert found == {"cells": [[False, False], [True, True]], "rows": [1], "count": 2}
     assert none["count"] == 0
-
-
-def test_numbers_are_written_as_python_writes_them():
-    numbers = [0, 4, -4, 2.828427, -0.001, -2.5, 0.1 + 0.2, 3 * 0.1 * 10, 99, -0.0]
-    assert in_node("return input.numbers.map(M.short)", numbers=numbers) == [
-        _number(n) for n in numbers
-    ]

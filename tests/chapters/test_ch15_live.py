@@ -72,30 +72,6 @@ def test_the_batch_that_fits_is_the_largest_by_the_rule_of_the_chapter():
     assert fits == 12
 
 
-@pytest.mark.parametrize("means", [0, 1, 2])
-def test_what_a_step_holds_for_the_model_is_what_pytorch_holds_to_the_byte(means):
-    V, T, C, L = 300, 16, 48, 3
-    model = GPT(GPTConfig(V, T, C, 4, L))
-    optimizer = {
-        0: lambda p: torch.optim.SGD(p, 0.1),
-        1: lambda p: torch.optim.SGD(p, 0.1, momentum=0.9),
-        2: lambda p: torch.optim.AdamW(p),
-    }[means](model.parameters())
-    model(torch.randint(V, (2, T))).sum().backward()
-    optimizer.step()
-    size = dict(zip(SIZES, (V, T, C, L), strict=True))
-    settings = {"mixed": True, "means": means}  # mixed precision leaves these in float32
-    held = in_node("return F.memory(input.size, 8, input.settings)", size=size, settings=settings)
-
-    def in_bytes(tensors):
-        return sum(t.numel() * t.element_size() for t in tensors)
-
-    assert held["weights"] == in_bytes(model.parameters())
-    assert held["gradients"] == in_bytes(p.grad for p in model.parameters())
-    state = [t for s in optimizer.state.values() for t in s.values() if torch.is_tensor(t)]
-    assert held["optimiser"] == in_bytes(t for t in state if t.numel() > 1)
-
-
 @pytest.mark.parametrize(
     ("sizes", "mixed"),
     [((2000, 32, 48, 2), True), ((2000, 32, 48, 2), False), ((300, 16, 96, 5), False)],

@@ -28,13 +28,3 @@ def test_losses_best_sizes_and_wasted_shares_are_pythons():
         assert loss == pytest.approx(each(3e4, 7e5), rel=1e-12)
         assert sizes == pytest.approx([each.best_size(C) for C in (5e10, 2e13)], rel=1e-9)
         assert share == pytest.approx(wasted(each, 5e11, 9e4), abs=1e-9)
-
-
-def test_what_is_not_wasted_gets_the_best_size_as_far():
-    for joint in fuzzed(30, seed=1):
-        n = 3 * joint.best_size(1e12)
-        less = 1e12 * (1 - wasted(joint, 1e12, n))
-        best = joint.best_size(less)
-        assert joint(best, less / 6 / best) == pytest.approx(joint(n, 1e12 / 6 / n), rel=1e-6)
-        assert wasted(joint, 1e12, joint.best_size(1e12)) == pytest.approx(0, abs=1e-6)
-        assert f"{wasted(joint, 1e12, joint.best_size(1e12)):.0%}" == "0%", "not -0%"

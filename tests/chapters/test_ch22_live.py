@@ -64,11 +64,3 @@ def test_a_choice_of_heads_shows_its_own_loss_and_the_maps_that_block_2_has_then
         assert seen["maps"][4:] == FILM["second"][silenced & 15]["maps"]
         assert seen["maps"][:4] == FILM["frames"][last]["maps"][:4]
     assert in_node(body, film=SHOWN, step=0, silenced=0) == FILM["frames"][0]
-
-
-def test_all_heads_are_the_end_of_the_run():
-    end = FILM["frames"][-1]
-    assert FILM["without"][0] == [end["loss"], end["best"]]
-    assert FILM["second"][0] == {"after": end["after"], "maps": end["maps"][4:]}
-    song = FILM["song"]
-    assert copied(song, end["best"])[0] >= 11 > 8 > copied(song, FILM["without"][4][1])[0]

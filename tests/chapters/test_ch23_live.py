@@ -4,7 +4,7 @@ import pytest
 
 from scratchformer_course.ch23_silent_bugs.clinic import CLINIC, QUESTIONS, broken_by
 from scratchformer_course.ch23_silent_bugs.faults import FAULTS
-from scratchformer_course.ch23_silent_bugs.live import PAIRS, clinic, two_curves
+from scratchformer_course.ch23_silent_bugs.live import PAIRS, two_curves
 from scratchformer_course.measurements import load_measurements
 from tests.node import Node
 
@@ -55,6 +55,18 @@ def test_what_the_symptoms_say_of_losses_was_measured():
     assert shifted > STORED["twins"]["plain"]["curve"][-1] + 0.3
 
 
+def test_a_price_in_words():
+    body = "return input.prices.map(B.truth)"
+    sure = {"right": [0.8, 0.7, 0.9], "reported": [-0.23, -0.3, -0.2], "spread": 0.02}
+    small = [-0.01, -0.03, -0.01]
+    noise = {"right": small, "reported": small, "spread": 0.02}
+    loaded = {"right": [0.01, 0.0, 0.02], "loaded": [0.4, 0.2, 0.5]}
+    one, two, three = in_node(body, prices=[sure, noise, loaded])
+    assert "reports a loss that is 0.23 nats lower" in one and "costs +0.80" in one
+    assert "cannot tell" in two and "cannot tell" not in three
+    assert "+0.40 nats a token (three seeds: +0.20 to +0.50)" in three
+
+
 def test_a_pair_holds_the_patient_where_it_says():
     pairs = two_curves(STORED).settings["pairs"]
     assert [pair["broken"] for pair in pairs].count(0) == len(pairs) / 2
@@ -71,22 +83,3 @@ def test_a_pair_holds_the_patient_where_it_says():
         )
         == 3
     )
-
-
-def test_a_price_in_words():
-    body = "return input.prices.map(B.truth)"
-    sure = {"right": [0.8, 0.7, 0.9], "reported": [-0.23, -0.3, -0.2], "spread": 0.02}
-    small = [-0.01, -0.03, -0.01]
-    noise = {"right": small, "reported": small, "spread": 0.02}
-    loaded = {"right": [0.01, 0.0, 0.02], "loaded": [0.4, 0.2, 0.5]}
-    one, two, three = in_node(body, prices=[sure, noise, loaded])
-    assert "reports a loss that is 0.23 nats lower" in one and "costs +0.80" in one
-    assert "cannot tell" in two and "cannot tell" not in three
-    assert "+0.40 nats a token (three seeds: +0.20 to +0.50)" in three
-
-
-def test_every_choice_of_the_clinic_stands_once_and_one_is_right():
-    for case in clinic(STORED).settings["patients"]:
-        titles = [title for title, _ in case["choices"]]
-        assert len(set(titles)) == 5 and titles == sorted(titles)
-        assert [why for _, why in case["choices"]].count(None) == 1

@@ -284,6 +284,7 @@ def test_what_differs_is_said(check, answer, words):
     [
         (two, lambda: np.array([1.5, 2.5])),
         (two, lambda: torch.tensor([1.5, 2.5])),
+        (two, lambda: (np.float64(1.5), torch.tensor(2.5))),
         (repeat, lambda word, times: Words([word, word])),
         (total, lambda data: 6),
         (total, lambda data: torch.tensor(6.0, requires_grad=True)),
@@ -364,6 +365,12 @@ def test_the_mistake_that_does_the_same_is_named_in_any_order(mistakes, answer, 
         assert scaled(*order)(answer).message.startswith(words)
 
 
+def test_a_mistake_that_gives_numbers_of_numpy_is_named_too():
+    halves = mistake("halves", "These are halves", lambda: (np.float64(0.75), np.float64(1.25)))
+    check = small("two() -> two numbers", (), right=two.right, mistakes=[halves])
+    assert check(lambda: (0.75, 1.25)).message.startswith("These are halves.")
+
+
 def test_an_answer_that_is_always_true_is_told_so_before_a_mistake_that_is_too():
     every = mistake("says yes", "Every word is called long", lambda word: True)
     check = small("is_long(word) -> bool", "ab", "abcdef", right=is_long.right, mistakes=[every])
@@ -415,7 +422,7 @@ GATES = {
     LINEAR.format("1 * self.gate.weight"): "in all 3 calls",
     ".sigmoid() -> ": "The sigmoid is missing",
     "d_model, d_model) -> d_model, d_model, bias=False)": "the parameter `gate.bias` is missing",
-    "super().__init__() -> super().__init__(); self.b = nn.Linear(1, 1)": "`b.weight` is not in",
+    "super().__init__() -> super().__init__(); self.b = nn.Linear(1, 1)": "`b.bias` is not in",
     "nn.Linear(d_model, d_model) -> ...": "replace the `...`",
     "d_model, d_model) -> d_model + 1, d_model + 1)": "has shape (4, 4), but (3, 3) is expected",
     "x * self.gate(x).sigmoid() -> x @ x": "`Gate(d_model=3)(",

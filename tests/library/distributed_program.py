@@ -10,7 +10,6 @@ import shutil
 import signal
 import sys
 import time
-from functools import partial, wraps
 from pathlib import Path
 from unittest.mock import patch
 
@@ -28,7 +27,6 @@ from scratchformer.training import IGNORED, TrainingConfig, distributed, evaluat
 
 RUN = {"steps": 4, "lr": 1e-2, "seed": 0, "evaluate_every": 2, "clip": 0.5, "schedule": "cosine"}
 HELD_OUT = torch.randint(11, (59,), generator=torch.Generator().manual_seed(1))
-SMALL = ("--config", "small.toml", "--out")
 CASES = {  # by the number of batches a step: pieces of one batch of 6 rows
     "one batch": {},
     "accumulated": {"gradient_accumulation_steps": 3},
@@ -36,15 +34,15 @@ CASES = {  # by the number of batches a step: pieces of one batch of 6 rows
 }
 
 
-def small_gpt(dropout=0.0):
+def small_gpt():
     torch.manual_seed(5)  # of three matrices alike one process gets two, and Muon fills up
-    return GPT(GPTConfig(11, 8, d_model=15, n_heads=3, n_layers=3, dropout=dropout))
+    return GPT(GPTConfig(11, 8, d_model=15, n_heads=3, n_layers=3))
 
 
-def padded_batch(generator, rows=5):
+def padded_batch(generator):
     """Rows of 1 to 8 targets: the halves differ in their number of rows and of targets."""
-    ids = torch.randint(11, (rows, 9), generator=generator)
-    lengths = torch.randint(1, 9, (rows, 1), generator=generator)
+    ids = torch.randint(11, (5, 9), generator=generator)
+    lengths = torch.randint(1, 9, (5, 1), generator=generator)
     return ids[:, :-1], ids[:, 1:].masked_fill(torch.arange(8) >= lengths, IGNORED)
 
 
@@ -52,9 +50,9 @@ def loss(model, x, y):
     return token_loss(model(x), y)
 
 
-def trained(model=None, checkpoint=None, resume=False, callbacks=(), **changes):
+def trained(checkpoint=None, resume=False, callbacks=(), **changes):
     """(losses, weights) of a short run."""
-    model = model or small_gpt()
+    model = small_gpt()
     options = {"checkpoint": checkpoint, "resume": resume, "callbacks": callbacks}
     options["validate"] = lambda: evaluate(model, HELD_OUT, 8, 2)
     history = fit(model, padded_batch, loss, TrainingConfig(**RUN | changes), **options)
@@ -62,86 +60,70 @@ def trained(model=None, checkpoint=None, resume=False, callbacks=(), **changes):
     return losses, {name: p.detach() for name, p in model.named_parameters()}
 
 
-def exchanges(**changes):
-    """How often gradients were averaged in a run."""
-    calls, plain = [], nn.parallel.DistributedDataParallel
+CALLS: list[int] = []  # one for each average of gradients
 
-    @wraps(allreduce_hook)
-    def counted(group, bucket):
-        calls.append(bucket.index())
+
+def counted(*args, plain=nn.parallel.DistributedDataParallel, **options):
+    """DDP that notes how often gradients are averaged."""
+
+    def average(group, bucket):
+        CALLS.append(1)
         return allreduce_hook(group, bucket)
 
-    def watched(*args, **options):
-        wrapped = plain(*args, **options)
-        wrapped.register_comm_hook(None, counted)
-        return wrapped
-
-    with patch.object(nn.parallel, "DistributedDataParallel", watched):
-        trained(evaluate_every=None, **changes)
-    return len(calls)
-
-
-def keep_at(step, path, copy, state):
-    if state.step == step:
-        shutil.copy(path, copy)
-
-
-def refused(job, *args, **options):
-    try:
-        job(*args, **options)
-    except ValueError as error:
-        return str(error)
+    wrapped = plain(*args, **options)
+    wrapped.register_comm_hook(None, average)
+    return wrapped
 
 
 def cases(folder):
     """All checks that need no launch of their own; each process leaves its own record."""
-    record = {"losses": {}, "exchanges": {}, "refused": {}}
+    record = {"losses": {}, "exchanges": {}}
+    path, alone = folder / "run", folder / "alone.run"
+
+    def learn(name, **options):
+        CALLS.clear()
+        record["losses"][name], weights = trained(**options)
+        record["exchanges"][name] = len(CALLS)
+        if rank == 0:
+            safetensors.torch.save_file(weights, folder / name)
+
     with distributed.process_group("cpu"):
         rank = distributed.rank()
-        mine = folder / f"rank{rank}"  # only the first process is to write
-        for name, options in CASES.items():
-            record["losses"][name], weights = trained(**options)
-            if rank == 0:
-                safetensors.torch.save_file(weights, folder / name)
-        for n in (1, 3):
-            record["exchanges"][str(n)] = exchanges(gradient_accumulation_steps=n)
-        # From one process's checkpoint on, and on to one that one process can go on with.
-        path, alone = folder / "run", folder / "alone.run"
+        with patch.object(nn.parallel, "DistributedDataParallel", counted):
+            for name, options in CASES.items():
+                learn(name, **options)
+        # From one process's checkpoint on, and on to one that one process can read.
         if rank == 0:
             shutil.copy(alone, path)
         distributed.barrier()
-        keep = partial(keep_at, 6, path, folder / "six")
-        options = {"callbacks": [] if rank else [keep], "resume": True, "steps": 8}
-        record["losses"]["went on"], weights = trained(checkpoint=path, **options)
-        if rank == 0:
-            safetensors.torch.save_file(weights, folder / "went on")
-        trained(small_gpt(dropout=0.3), checkpoint=mine / "run")
+        learn("went on", checkpoint=path, resume=True, steps=8)
     with distributed.process_group("cpu"):  # a second connection of the same processes
-        if distributed.rank() == 0:
-            shutil.copy(alone, mine / "half")
-        options = {"checkpoint": mine / "half", "resume": True, "steps": 8}
-        record["refused"]["another file"] = refused(trained, **options)
-        few = lambda generator: padded_batch(generator, rows=1)  # noqa: E731
-        record["refused"]["few"] = refused(fit, small_gpt(), few, loss, TrainingConfig(**RUN))
-        order = folder / "order"
+        mine = folder / f"rank{rank}"
+        if rank == 0:
+            mine.mkdir()
+            shutil.copy(alone, mine / "run")
+        try:
+            trained(checkpoint=mine / "run", resume=True, steps=8)
+        except ValueError as error:
+            record["refused"] = str(error)
         with distributed.local_main_first():
-            time.sleep(0 if distributed.local_rank() else 0.3)
-            with order.open("a") as file:
-                file.write(str(distributed.rank()))
+            time.sleep(0 if rank else 0.3)
+            with (folder / "order").open("a") as file:
+                file.write(str(rank))
     (folder / f"record{rank}.json").write_text(json.dumps(record))
 
 
-def command(folder, action, step, *arguments):
-    """The command line; the action, "kill" or "stop", happens after a step, but only once."""
+def worker(folder, action, *arguments):
+    """The command line, after whose sixth step a process is killed or all are stopped, but once."""
     os.chdir(folder)
-    train = run.train_on
+    train, rank = run.train_on, os.environ["RANK"]
 
     def act(state):
-        if state.step != step or os.environ["TORCHELASTIC_RESTART_COUNT"] != "0":
+        if state.step != 6 or os.environ["TORCHELASTIC_RESTART_COUNT"] != "0":
             return
-        if action == "kill" and os.environ["RANK"] == "1":
+        if (action, rank) == ("kill", "1"):
             os.kill(os.getpid(), signal.SIGKILL)
-        if action == "stop" and os.environ["RANK"] == "0":
+        if (action, rank) == ("stop", "0"):
             held, arrived = signal.getsignal(signal.SIGTERM), []
             signal.signal(signal.SIGTERM, lambda *call: (arrived.append(call), held(*call)))
             os.kill(int(os.environ["LAUNCHER"]), signal.SIGTERM)
@@ -153,24 +135,21 @@ def command(folder, action, step, *arguments):
         return train(*args, callbacks=[*callbacks, act], **options)
 
     with patch.object(run, "train_on", watched):
-        return main(["train", *arguments])
-
-
-def worker(folder, action, step, *arguments):
-    """A process of `launch`; it ends with the status of the command line."""
-    if status := command(folder, action, step, *arguments):
-        sys.exit(status)
+        if status := main(["train", "--config", "small.toml", "--out", *arguments]):
+            sys.exit(status)
 
 
 def launch(name, folder, function, *args, restarts=0):
     """Run `function` in two processes as torchrun does, but fork them where torch is imported."""
     logs = folder / "logs" / name
     logs.mkdir(parents=True)
-    place = {"run_id": name, "rdzv_backend": "c10d", "rdzv_endpoint": "localhost:0"}
-    size = {"min_nodes": 1, "max_nodes": 1, "nproc_per_node": 2}
     config = LaunchConfig(
-        **size,
-        **place,
+        min_nodes=1,
+        max_nodes=1,
+        nproc_per_node=2,
+        run_id=name,
+        rdzv_backend="c10d",
+        rdzv_endpoint="localhost:0",
         max_restarts=restarts,
         monitor_interval=0.05,
         start_method="forkserver",
@@ -191,10 +170,10 @@ def launches(folder):
     )
     os.environ["LAUNCHER"] = str(os.getpid())
     launch("cases", folder, cases)
-    launch("straight", folder, worker, None, 0, *SMALL, "straight")
-    launch("restarted", folder, worker, "kill", 6, *SMALL, "restarted", restarts=1)
-    launch("stopped", folder, worker, "stop", 6, *SMALL, "stopped")
-    launch("went on", folder, worker, None, 0, *SMALL, "stopped", "--resume")
+    launch("straight", folder, worker, None, "straight")
+    launch("restarted", folder, worker, "kill", "restarted", restarts=1)
+    launch("stopped", folder, worker, "stop", "stopped")
+    launch("went on", folder, worker, None, "stopped", "--resume")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The two shell commands: what they write, how they stop and go on, what they say to mistakes."""
+"""The shell commands: what they write, how they stop and go on, what they say to mistakes."""
 
 import io
 import json
@@ -22,73 +22,70 @@ from scratchformer.cli.run_folder import lock_folder
 from scratchformer.cli.tokenizer_names import tokenizer_of
 from scratchformer.data import Playhouse
 from scratchformer.data.corpora import Corpus
-from scratchformer.data.hugging_face import dataset_rows
 from scratchformer.data.token_files import read_header, read_tokens
 from scratchformer.generation import generate
 from scratchformer.models import GPT, GPTConfig
-from scratchformer.models.tensor_files import read_record
 from scratchformer.tokenizers import ByteBPE, CharTokenizer, WordBPE
 from scratchformer.training import evaluate
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = Playhouse().text(6000)
+PREPARE, TRAIN = "prepare play.txt --tokenizer char --out", "train --config small.toml --out"
 
 
-@pytest.fixture
-def place(tmp_path, monkeypatch):
-    """A folder to work in, with a text and a configuration."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("SCRATCHFORMER_OFFLINE", "1")
-    (tmp_path / "play.txt").write_text(TEXT, encoding="utf-8")
-    (tmp_path / "small.toml").write_text(CONFIG)
-    return tmp_path
+def call(command):
+    return cli.main(command.split())
 
 
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory):
-    """The token files of the text, in a folder of their own."""
+    """A text, a configuration and token files, and a run of them that nothing has stopped."""
     folder = tmp_path_factory.mktemp("prepared")
     (folder / "play.txt").write_text(TEXT, encoding="utf-8")
-    command = ["prepare", str(folder / "play.txt"), *"--tokenizer char --out".split()]
-    assert cli.main([*command, str(folder / "tokens")]) == 0
-    return folder / "tokens"
+    (folder / "small.toml").write_text(CONFIG)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        assert call(f"{PREPARE} tokens") == call(f"{TRAIN} straight") == 0
+    return folder
 
 
 @pytest.fixture
-def tokens(place, prepared):
-    shutil.copytree(prepared, place / "tokens")
-    return place
+def place(prepared, tmp_path, monkeypatch):
+    """A folder to work in, with a text, a configuration and token files."""
+    shutil.copytree(prepared, tmp_path, ignore=lambda *_: ["straight"], dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SCRATCHFORMER_OFFLINE", "1")
+    return tmp_path
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def straight(prepared):
-    """A run of the configuration that nothing has stopped."""
-    folder = prepared.parent
-    config = CONFIG.replace('"tokens"', f'"{prepared}"')
-    (folder / "small.toml").write_text(config)
-    out = folder / "straight"
-    assert cli.main(["train", "--config", str(folder / "small.toml"), "--out", str(out)]) == 0
-    return out
+    return prepared / "straight"
 
 
-def refused(capsys, *arguments):
+def refused(capsys, command):
     """What is said of a command that fails; it must be short."""
     capsys.readouterr()
-    assert cli.main([str(argument) for argument in arguments]) == 1
+    assert call(command) == 1
     out, err = capsys.readouterr()
     lines = [line for line in err.splitlines() if line.startswith("scratchformer: ")]
     assert len(lines) == 1 and "Traceback" not in err and "nats" not in out
     return lines[0]
 
 
+def contents(folder):
+    """Every file in a folder, with what it holds."""
+    files = (path for path in Path(folder).rglob("*") if path.is_file() and path.name != ".lock")
+    return {str(path): path.read_bytes() for path in files}
+
+
 # --- prepare ----------------------------------------------------------------------------------
 
 
 def test_prepare_writes_the_ids_of_a_text_shows_its_progress_and_says_how_many(place, capsys):
-    assert cli.main("prepare play.txt --tokenizer char --out out --validation 0.25".split()) == 0
-    tokenizer = CharTokenizer.train(TEXT)
-    assert CharTokenizer.load("out/tokenizer.json").characters == tokenizer.characters
-    ids = tokenizer.encode(TEXT)
+    assert call(f"{PREPARE} out --validation 0.25") == 0
+    tokenizer = CharTokenizer.load("out/tokenizer.json")
+    ids = CharTokenizer.train(TEXT).encode(TEXT)
     assert read_tokens("out/train.bin", tokenizer).tolist() == ids[:4500]
     assert read_tokens("out/val.bin", tokenizer).tolist() == ids[4500:]
     out, err = capsys.readouterr()
@@ -96,34 +93,23 @@ def test_prepare_writes_the_ids_of_a_text_shows_its_progress_and_says_how_many(p
     assert "100%" in err and "6.00k/6.00k" in err
 
 
-def test_prepare_takes_folders_and_saved_tokenizers_of_any_kind(place):
+def test_prepare_takes_folders_stdin_and_saved_tokenizers(place):
+    tokenizer, (stdin, pipe) = WordBPE.train(TEXT, 9), (os.dup(0), os.pipe())
+    tokenizer.save("bpe.json")
     (place / "texts" / "b").mkdir(parents=True)
     for name, text in (("b/2.txt", "to be"), ("a.md", "or not"), (".hidden", "never")):
         (place / "texts" / name).write_text(text)
-    for tokenizer in (ByteBPE.train(TEXT, 300, ("<|endoftext|>",)), WordBPE.train(TEXT, 9)):
-        tokenizer.save("bpe.json")
-        call = "prepare texts play.txt --tokenizer bpe.json --validation 0 --out out --overwrite"
-        assert cli.main(call.split()) == 0
-        end = [299] if isinstance(tokenizer, ByteBPE) else []
-        a, b, c = (tokenizer.encode(text) for text in ("or not", "to be", TEXT))
-        assert read_tokens("out/train.bin", tokenizer).tolist() == a + end + b + end + c
-        assert not Path("out/val.bin").exists()
-
-
-def test_prepare_reads_stdin_and_leaves_it_open(place):
-    ByteBPE.train(TEXT, 300).save("bpe.json")
-    stdin = os.dup(0)
+    os.write(pipe[1], TEXT.encode())
+    os.close(pipe[1])
+    os.dup2(pipe[0], 0)
     try:
-        with open("play.txt", "rb") as text:
-            os.dup2(text.fileno(), 0)
-        assert cli.main("prepare - --tokenizer bpe.json --out out".split()) == 0
-        assert os.fstat(0)
+        command = "prepare texts - --tokenizer bpe.json --validation 0 --out tokens --overwrite"
+        assert call(command) == 0 and os.fstat(0)  # it is left open
     finally:
         os.dup2(stdin, 0)
-        os.close(stdin)
-    assert cli.main("prepare play.txt --tokenizer bpe.json --out same".split()) == 0
-    assert read_header("out/train.bin")["text"] == read_header("same/train.bin")["text"]
-    assert Path("out/train.bin").read_bytes()[4096:] == Path("same/train.bin").read_bytes()[4096:]
+    ids = [i for text in ("or not", "to be", TEXT) for i in tokenizer.encode(text)]
+    assert read_tokens("tokens/train.bin", tokenizer).tolist() == ids
+    assert not Path("tokens/val.bin").exists()
 
 
 def test_prepare_reads_a_hugging_face_dataset(place, datasets, capsys):
@@ -132,94 +118,90 @@ def test_prepare_reads_a_hugging_face_dataset(place, datasets, capsys):
     rows.to_json(str(place / "data" / "train.jsonl"))
     tokenizer = ByteBPE.train(TEXT, 300, ("<|endoftext|>",))
     tokenizer.save("bpe.json")
-    call = "prepare --dataset data --tokenizer bpe.json --validation 0 --out out".split()
-    assert "no text in column 'text' of id, story" in refused(capsys, *call)
-    with pytest.raises(ValueError, match="cannot read split 'valid' of dataset"):
-        next(dataset_rows("data", "valid"))
-    assert cli.main([*call, "--column", "story"]) == 0
+    command = "prepare --dataset data --tokenizer bpe.json --validation 0 --out out"
+    assert "no text in column 'text' of id, story" in refused(capsys, command)
+    assert call(f"{command} --column story") == 0
     expected = [*tokenizer.encode("To be,\nor not"), 299, *tokenizer.encode('she said "é"')]
     assert read_tokens("out/train.bin", tokenizer).tolist() == expected
 
 
-def test_prepare_says_what_is_wrong(place, capsys, monkeypatch):
-    Path("latin.txt").write_bytes(b"caf\xe9")
-    monkeypatch.setitem(sys.modules, "datasets", None)
-    for arguments, words in (
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
         ("none.txt --tokenizer char", "none.txt"),
         ("--tokenizer char", "either texts or --dataset"),
         ("- --tokenizer char", "reads the text twice"),
         ("play.txt --tokenizer gpt9", "no tokenizer 'gpt9', expected gpt2, char or a saved file"),
         ("play.txt --tokenizer small.toml", "small.toml is not a saved tokenizer"),
-        ("latin.txt --tokenizer char", "latin.txt is not UTF-8"),
+        ("latin.txt --tokenizer char", "latin.txt is not UTF-8 text: byte 3 is 0xe9"),
         ("--dataset some --tokenizer char", "pip install datasets"),
-    ):
-        assert words in refused(capsys, "prepare", *arguments.split(), "--out", "out")
+    ],
+)
+def test_prepare_says_what_is_wrong(place, capsys, monkeypatch, arguments, words):
+    Path("latin.txt").write_bytes(b"caf\xe9")
+    monkeypatch.setitem(sys.modules, "datasets", None)
+    assert words in refused(capsys, f"prepare {arguments} --out out")
+    assert not Path("out").exists()
 
 
 def test_prepare_after_ctrl_c_has_written_nothing(place, capsys, monkeypatch):
-    call = "prepare play.txt --tokenizer char --out out".split()
-
     def interrupted(tokenizer, text):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
         patch.setattr(CharTokenizer, "encode", interrupted)
-        assert cli.main(call) == 130
+        assert call(f"{PREPARE} out") == 130
     assert "stopped: nothing has been written" in capsys.readouterr().err
-    assert not Path("out").exists()
-    assert cli.main(call) == 0
+    assert not Path("out").exists() and call(f"{PREPARE} out") == 0
+
+
+def test_prepare_never_reads_what_it_writes(place, capsys):
+    os.remove("small.toml")
+    command = "prepare . --tokenizer char --overwrite --out ."
+    for _ in range(2):
+        shutil.rmtree("tokens", ignore_errors=True)
+        assert call(command) == 0 and read_header("train.bin")["tokens"] == 5400
+    assert "no text but what is written" in refused(capsys, command.replace(".", "val.bin", 1))
 
 
 # --- train ------------------------------------------------------------------------------------
 
 
-def test_train_writes_a_model_its_history_and_a_plot(tokens, capsys):
+def test_train_writes_the_last_model_the_best_one_and_the_losses(place, capsys):
+    text = Playhouse(seed=1).text(300)  # 300 characters are soon known by heart
+    Path("play.txt").write_text(text)
+    assert call(f"{PREPARE} tokens --validation 0.3 --overwrite") == 0
+    changes = "--set training.steps=75 --set model.d_model=32 --set training.evaluate_every=10"
     capsys.readouterr()
-    assert cli.main("train --config small.toml".split()) == 0
+    assert call(f"train --config small.toml {changes}") == 0
     out = Path("runs/small")  # where it goes if nothing else is said
     printed, bar = capsys.readouterr()
+    history, tokenizer = losses(out), CharTokenizer.load(out / "tokenizer.json")
+    steps, val = history["steps"], history["val_loss"]
+    assert steps == [10, 20, 30, 40, 50, 60, 70, 75] and len(val) == 8
     evaluated = [line.split(":")[0] for line in printed.splitlines() if "nats per token" in line]
-    assert evaluated == ["step 5 of 12", "step 10 of 12", "step 12 of 12"]
-    assert "100%" in bar and "12/12" in bar
-    assert losses(out)["steps"] == [5, 10, 12] and len(losses(out)["val_loss"]) == 3
-    assert losses(out)["val_loss"][-1] < losses(out)["val_loss"][0]
+    assert evaluated == [f"step {step} of 75" for step in steps]
+    assert "100%" in bar and "75/75" in bar
     assert (out / "loss.png").read_bytes().startswith(b"\x89PNG")
-    model, tokenizer = GPT.from_pretrained(out), CharTokenizer.load(out / "tokenizer.json")
-    assert model.config.vocab_size == tokenizer.vocab_size and model.config.dropout == 0.1
-    ids = generate(model, torch.tensor([tokenizer.encode("A")]), 20, seed=0)
-    assert len(tokenizer.decode(ids[0].tolist())) == 21
-
-
-def test_train_from_a_corpus_equals_train_from_its_token_files(tokens, straight, monkeypatch):
-    monkeypatch.setattr(run, "load_corpus", lambda name: Corpus(name, TEXT, "embedded"))
-    Path("corpus.toml").write_text(CONFIG.replace('folder = "tokens"', 'corpus = "playhouse"'))
-    assert cli.main(["train", "--config", "corpus.toml", "--out", "out"]) == 0
-    assert weights(Path("out")) == weights(straight)
-    assert losses(Path("out")) == losses(straight)
-
-
-def test_the_best_model_is_kept_though_a_later_one_is_worse(tokens, capsys):
-    short = CONFIG.replace("steps = 12", "steps = 80").replace("every = 5", "every = 10")
-    text = Playhouse(seed=1).text(300)  # 300 characters are soon known by heart
-    Path("short.txt").write_text(text)
-    call = "prepare short.txt --tokenizer char --validation 0.3 --out tokens --overwrite"
-    assert cli.main(call.split()) == 0
-    Path("small.toml").write_text(short.replace("d_model = 16", "d_model = 32"))
-    assert cli.main("train --config small.toml --out out".split()) == 0
-    history = losses(Path("out"))
-    val = history["val_loss"]
+    last, best = GPT.from_pretrained(out), GPT.from_pretrained(out / "best")
+    ids = read_tokens("tokens/val.bin", tokenizer)
     assert min(val) < val[-1]  # it has over-fitted
-    model = GPT.from_pretrained("out/best")
-    ids = read_tokens("tokens/val.bin", CharTokenizer.load("tokens/tokenizer.json"))
-    assert evaluate(model, ids, 16) == pytest.approx(min(val), abs=1e-5)
-    assert evaluate(GPT.from_pretrained("out"), ids, 16) == pytest.approx(val[-1], abs=1e-5)
-    step = history["steps"][val.index(min(val))]
-    words = f"the model of step {step}, best on validation with {min(val):.4f}"
-    assert words in capsys.readouterr().out
+    for model, loss in ((last, val[-1]), (best, min(val))):
+        assert evaluate(model, ids, 16) == pytest.approx(loss, abs=1e-5)
+    step = steps[val.index(min(val))]
+    assert f"the model of step {step}, best on validation with {min(val):.4f}" in printed
+    assert last.config.vocab_size == tokenizer.vocab_size and last.config.dropout == 0.1
+
+
+def test_train_from_a_corpus_equals_train_from_its_token_files(place, straight, monkeypatch):
+    monkeypatch.setattr(run, "load_corpus", lambda name: Corpus(name, TEXT, "embedded"))
+    Path("small.toml").write_text(CONFIG.replace('folder = "tokens"', 'corpus = "playhouse"'))
+    assert call(f"{TRAIN} out") == 0
+    assert weights(Path("out")) == weights(straight) and losses(Path("out")) == losses(straight)
 
 
 def test_a_run_killed_before_it_saved_its_best_model_saves_it_when_it_goes_on(
-    tokens, straight, monkeypatch
+    place, straight, monkeypatch
 ):
     save, calls = GPT.save, []
 
@@ -231,14 +213,14 @@ def test_a_run_killed_before_it_saved_its_best_model_saves_it_when_it_goes_on(
 
     with monkeypatch.context() as patch:
         patch.setattr(GPT, "save", killed)
-        assert cli.main("train --config small.toml --out out".split()) == 130
+        assert call(f"{TRAIN} out") == 130
     assert weights(Path("out/best")) != weights(straight / "best")
-    assert cli.main("train --config small.toml --out out --resume".split()) == 0
+    assert call(f"{TRAIN} out --resume") == 0
     assert weights(Path("out/best")) == weights(straight / "best") == weights(straight)
 
 
-def test_a_stopped_run_goes_on_to_the_same_end(tokens, straight, capsys, monkeypatch):
-    out, learn = Path("out"), run.train_on
+def test_a_stopped_run_goes_on_to_the_same_end(place, straight, capsys, monkeypatch):
+    learn = run.train_on
 
     def stopped(*args, callbacks, **options):
         def stop(state):
@@ -249,43 +231,146 @@ def test_a_stopped_run_goes_on_to_the_same_end(tokens, straight, capsys, monkeyp
 
     with monkeypatch.context() as patch:
         patch.setattr(run, "train_on", stopped)
-        assert cli.main("train --config small.toml --resume --out out".split()) == 130  # it starts
+        assert call(f"{TRAIN} out --resume") == 130  # it starts
     errors = capsys.readouterr().err
     assert "stopped after step 7 of 12 and saved. Go on with\n" in errors
-    assert not (out / "model.safetensors").exists()
-    held = refused(capsys, "train", "--config", "small.toml", "--out", out)
-    assert "holds a run: go on with --resume" in held
-    said = errors.strip().splitlines()[-1].split()
-    assert said[0] == "scratchformer" and cli.main(said[1:]) == 0
-    assert weights(out) == weights(straight)
-    assert losses(out) == losses(straight)
+    assert not Path("out/model.safetensors").exists()
+    assert "holds a run: go on with --resume" in refused(capsys, f"{TRAIN} out")
+    name, *command = errors.strip().splitlines()[-1].split()
+    assert name == "scratchformer" and cli.main(command) == 0
+    assert weights(Path("out")) == weights(straight) and losses(Path("out")) == losses(straight)
 
 
-def test_a_run_goes_on_with_nothing_but_what_it_began_with(tokens, capsys):
-    call = "train --config small.toml --out out".split()
-    assert cli.main(call) == 0
+def test_a_loss_that_is_no_number_ends_the_command_and_keeps_the_best_model(place, capsys):
+    calls = []
+
+    def nan_at_last(model, *arguments, **options):
+        calls.append(evaluate(model, *arguments, **options))
+        return calls[-1] if len(calls) < 3 else float("nan")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("scratchformer.training.loop.evaluate", nan_at_last)
+        assert call(f"{TRAIN} out --set training.clip=inf") == 1
+    said = capsys.readouterr().err
+    assert "the validation loss is nan at step 12, with a learning rate of" in said
+    assert losses(Path("out"))["val_loss"] == calls[:2]
+    assert "inf" in json.loads(Path("out/run.json").read_text())["training"].values()
+    ids = read_tokens("tokens/val.bin", CharTokenizer.load("tokens/tokenizer.json"))
+    assert evaluate(GPT.from_pretrained("out/best"), ids, 16) == pytest.approx(min(calls[:2]), 1e-4)
+
+
+def test_on_a_gpu_that_lies_the_command_says_so_and_trains_on_the_cpu(
+    place, straight, capsys, monkeypatch
+):
+    @contextmanager
+    def with_a_gpu(name):
+        yield torch.device("cuda")
+
+    monkeypatch.setattr(run.distributed, "process_group", with_a_gpu)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "Liar 3000")
+    with Device(lambda x: x.flip(1) + 3):
+        assert call(f"{TRAIN} out") == 0
+    said = capsys.readouterr().out
+    assert "cuda (Liar 3000) does not compute as the CPU does: the loss of a small batch" in said
+    assert "Training on the CPU\n" in said and "parameters on cpu, " in said
+    assert weights(Path("out")) == weights(straight)
+
+
+# --- what is refused, and leaves every file as it was ------------------------------------------
+
+
+def test_a_run_goes_on_with_nothing_but_what_it_began_with(place, straight, capsys):
+    shutil.copytree(straight, "out")
     before = weights(Path("out"))
-    for old, new, words in (
-        ("batch_size = 4", "batch_size = 5", "training.batch_size = 4, got 5"),
-        ("dropout = 0.1", "", "model.dropout = 0.1, got 'nothing'"),
+    for changes, words in (
+        ("--set training.batch_size=5", "training.batch_size = 4, got 5"),
+        ("--set model.bias=true", "model.bias = 'nothing', got True"),
     ):
-        Path("small.toml").write_text(CONFIG.replace(old, new))
-        assert words in refused(capsys, *call, "--resume")
-    Path("small.toml").write_text(CONFIG)
+        assert words in refused(capsys, f"{TRAIN} out --resume {changes}")
     Path("play.txt").write_text(TEXT + "\n")
-    assert cli.main("prepare play.txt --tokenizer char --out tokens --overwrite".split()) == 0
-    assert "sums.text = " in refused(capsys, *call, "--resume")
-    for text in ("{", '{"data": 3}'):
-        Path("out/run.json").write_text(text)
-        assert "run.json is damaged" in refused(capsys, *call, "--resume")
+    assert call(f"{PREPARE} tokens --overwrite") == 0
+    assert "sums.text = " in refused(capsys, f"{TRAIN} out --resume")
+    Path("out/run.json").write_text('{"data": 3}')
+    assert "run.json is damaged" in refused(capsys, f"{TRAIN} out --resume")
     Path("out/run.json").unlink()
-    assert "run.json is missing" in refused(capsys, *call, "--resume")
+    assert "run.json is missing" in refused(capsys, f"{TRAIN} out --resume")
     assert weights(Path("out")) == before
 
 
+def test_no_command_replaces_what_another_owner_has_in_a_folder(place, straight, capsys):
+    shutil.copytree(straight, "run")
+    shutil.copytree(straight, "over/best")
+    for name in ("config", "tokenizer", "best/config"):
+        path = Path(name.replace("/", "_"), f"{name}.json")
+        path.parent.mkdir(parents=True)
+        path.write_text("somebody's")
+    for left in ("model.safetensors", "history.json"):
+        shutil.copytree(straight, left)
+        for path in Path(left).iterdir():
+            if path.name not in (left, "run.json", "tokenizer.json"):
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+    before = contents(".")
+    for command, words in (
+        (f"{TRAIN} config", "no run that it belongs to"),
+        (f"{TRAIN} tokenizer --resume", "no run that it belongs to"),
+        (f"{TRAIN} best_config", "no run that it belongs to"),
+        (f"{TRAIN} over", "best holds a run of its own"),
+        (f"{TRAIN} tokens --resume", "tokens holds token files, not a run: choose another folder"),
+        (f"{TRAIN} model.safetensors --resume", "and replace model.safetensors"),
+        (f"{TRAIN} history.json --resume", "and replace history.json"),
+        (f"{TRAIN} history.json", "holds a run: go on with"),
+        (f"{PREPARE} tokenizer", "holds a tokenizer.json already"),
+        (f"{PREPARE} tokens", "holds token files already"),
+        (f"{PREPARE} run --overwrite", "run holds a run, not token files: choose another folder"),
+        (f"{PREPARE} run/best", "run/best holds a run, not token files"),
+    ):
+        assert words in refused(capsys, command)
+        assert contents(".") == before
+
+
+def test_a_failure_before_the_first_step_leaves_the_folder_as_it_was(place, capsys, monkeypatch):
+    from torch._inductor.exc import InductorError
+
+    def fails(*arguments, **options):
+        raise InductorError(RuntimeError("no C++ compiler\nand frames"), None)
+
+    assert call(f"{TRAIN} old --set training.steps=5") == 0
+    before = contents(".")
+    monkeypatch.setattr(run, "train_on", fails)
+    for out in ("runs/new", "old --resume --set training.steps=5 --set training.compile=true"):
+        assert "compile = true does not work: " in refused(capsys, f"{TRAIN} {out}")
+        assert contents(".") == before and not Path("runs").exists()
+
+
+def test_a_folder_is_one_runs_and_what_killed_writers_left_is_removed(place, capsys):
+    with lock_folder(Path("out")):
+        assert "another run is writing to out: choose" in refused(capsys, f"{TRAIN} out --resume")
+    assert not Path("out/run.json").exists()
+    Path("out/best").mkdir(parents=True)
+    for name in (".run.json.1b.part", "best/.config.json.2.part"):
+        Path("out", name).write_text("left")
+    assert call(f"{TRAIN} out") == 0 and not list(Path("out").rglob("*.part"))
+
+
+def test_token_files_that_are_damaged_or_of_another_tokenizer_or_text_are_refused(place, capsys):
+    data, letters = Path("tokens/val.bin").read_bytes(), "".join(sorted(set(TEXT)))
+    Path("tokens/val.bin").write_bytes(data[:-2] + b"\xff\xff")
+    damage = "val.bin is damaged: it holds the id 65535, expected less"
+    assert damage in refused(capsys, f"{TRAIN} out")
+    CharTokenizer(letters[::-1]).save("tokens/tokenizer.json")
+    assert "was written by another tokenizer" in refused(capsys, f"{TRAIN} out")
+    CharTokenizer(letters).save("tokens/tokenizer.json")
+    Path("play.txt").write_text(letters * 99)
+    assert call(f"{PREPARE} short") == 0
+    os.replace("short/val.bin", "tokens/val.bin")
+    assert "are not of one text: prepare" in refused(capsys, f"{TRAIN} out")
+
+
+# --- the configuration -------------------------------------------------------------------------
+
 WRONG = [  # (what stands in the configuration, what is put there, what is said)
     ("lr = 1e-2", "lr = 1e-2\nsteps_ = 3", "[training] has no key 'steps_', expected some of"),
-    ("n_heads = 2", "n_heads = 2.0", "[model] has n_heads = 2.0, expected int"),
+    ("lr = 1e-2", "lr = 'fast'", "[training] has lr = 'fast', expected float"),
     ("[0.9, 0.98]", "[0.9]", "[training] has betas = [0.9], expected [a, b]"),
     ("n_heads = 2", "", "[model] has no n_heads, which is needed"),
     ("[model]", "[models]", "[models] is unknown, expected tables data, model, training"),
@@ -296,223 +381,31 @@ WRONG = [  # (what stands in the configuration, what is put there, what is said)
     ("seed = 0", "seed = 0\ncontext_length = 32", "has windows of 32, expected at most"),
     ("seed = 0", "seed = 0\nsampler = 'late'", "sampler = 'late', expected 'MODULE:CLASS'"),
     ("seed = 0", "seed = 0\nreplacement = 1", "[training] has replacement = 1, expected bool"),
+    ("seed = 0", "seed = 0\ndevice = 'meta'", "device='meta' has shapes"),
     ('"tokens"', '"nowhere"', "train.bin is missing: `scratchformer prepare` writes it"),
-    ("seed = 0", "seed = -1", "seed=-1"),
     ("n_heads = 2", "n_heads = 3", "n_heads=3"),
 ]
 
 
-def contents(folder):
-    """Every file in a folder, with what it holds."""
-    files = (path for path in Path(folder).rglob("*") if path.is_file())
-    return {str(path): path.read_bytes() for path in files}
-
-
-TRAIN, PREPARE = "train --config small.toml --out", "prepare other.txt --tokenizer char --out"
-
-
-def test_no_command_replaces_what_another_owner_has_in_a_folder(tokens, straight, capsys):
-    Path("other.txt").write_text("another text, of other characters" * 9)
-    shutil.copytree(straight, "run")
-    for name in ("config.json", "best/config.json", "tokenizer.json", "loss.png"):
-        Path("mine", name).parent.mkdir(parents=True, exist_ok=True)
-        Path("mine", name).write_text("my own")
-        for call in (f"{TRAIN} mine", f"{TRAIN} mine --resume"):
-            before = contents("mine")
-            assert "no run that it belongs to" in refused(capsys, *call.split())
-            assert contents("mine") == before
-        if name == "tokenizer.json":
-            assert "holds a tokenizer.json already" in refused(capsys, *f"{PREPARE} mine".split())
-            assert contents("mine") == before
-        shutil.rmtree("mine")
-    for folder, call, words in (
-        ("run", PREPARE, "run holds a run, not token files: choose another folder"),
-        ("run", PREPARE.replace("--out", "--overwrite --out"), "run holds a run, not token files"),
-        ("run/best", PREPARE, "run/best holds a run, not token files"),
-        ("tokens", TRAIN, "tokens holds token files, not a run: choose another folder"),
-        ("tokens", TRAIN.replace("--out", "--resume --out"), "tokens holds token files, not a run"),
-    ):
-        before = contents(folder)
-        assert words in refused(capsys, *call.split(), folder)
-        assert contents(folder) == before
-
-
-def test_a_run_in_the_place_of_another_ones_best_model_is_left_alone(tokens, straight, capsys):
-    shutil.copytree(straight, "out/best")
-    before = contents("out")
-    assert "best holds a run of its own" in refused(capsys, *f"{TRAIN} out".split())
-    assert contents("out") == before
-
-
-@pytest.mark.parametrize("left", ["model.safetensors", "best/config.json", "history.json"])
-def test_a_run_without_its_checkpoint_is_not_begun_anew_over_its_models(
-    tokens, straight, capsys, left
+@pytest.mark.parametrize(("old", "new", "words"), WRONG)
+def test_a_wrong_configuration_is_refused_in_words_and_leaves_nothing(
+    place, capsys, old, new, words
 ):
-    shutil.copytree(straight, "run")
-    for path in Path("run").iterdir():
-        if path.name not in (left.split("/")[0], "run.json", "tokenizer.json"):
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
-    Path("run/best/model.safetensors").unlink(missing_ok=True)
-    before = contents("run")
-    for more, words in (("--resume", f"and replace {left}"), ("", "holds a run: go on with")):
-        assert words in refused(capsys, *f"{TRAIN} run {more}".split())
-    assert contents("run") == before
+    assert old in CONFIG
+    Path("small.toml").write_text(CONFIG.replace(old, new, 1))
+    assert words in refused(capsys, "train --config small.toml")
+    assert not Path("runs").exists()
 
 
-def test_a_failure_before_the_first_step_leaves_the_folder_as_it_was(tokens, capsys, monkeypatch):
-    call = f"{TRAIN} runs/out".split()
-
-    def fails(*arguments, **options):
-        raise ValueError("not today")
-
-    def without_a_compiler(*arguments, **options):
-        from torch._inductor.exc import InductorError
-
-        raise InductorError(RuntimeError("no C++ compiler\nand 40 lines more"), None)
-
-    with monkeypatch.context() as patch:
-        for failure, words in ((fails, "not today"), (without_a_compiler, "compile = true does")):
-            patch.setattr(run, "train_on", failure)
-            assert words in refused(capsys, *call) and not Path("runs").exists()
-    assert "device='meta' has shapes" in refused(capsys, *call, "--set", "training.device=meta")
-    assert cli.main([*call, "--set", "training.steps=5"]) == 0
-    before = contents("runs/out")
-    monkeypatch.setattr(run, "train_on", fails)
-    changes = ("--set", "training.steps=5", "--set", "training.compile=true")
-    assert "not today" in refused(capsys, *call, *changes, "--resume")
-    assert contents("runs/out") == before
-
-
-def test_a_loss_that_is_no_number_ends_the_command_and_keeps_the_best_model(tokens, capsys):
-    calls = []
-
-    def nan_at_last(*arguments, **options):
-        calls.append(evaluate(*arguments, **options))
-        return calls[-1] if len(calls) < 3 else float("nan")
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("scratchformer.training.loop.evaluate", nan_at_last)
-        assert cli.main(f"{TRAIN} out --set training.clip=inf".split()) == 1
-    said = capsys.readouterr().err
-    assert "the validation loss is nan at step 12, with a learning rate of" in said
-    for name in ("run.json", "history.json"):
-        json.loads(Path("out", name).read_text(), parse_constant=pytest.fail)
-    assert losses(Path("out"))["steps"] == [5, 10]
-    assert read_record("out/checkpoint.safetensors")["step"] == 10
-    ids = read_tokens("tokens/val.bin", CharTokenizer.load("tokens/tokenizer.json"))
-    assert evaluate(GPT.from_pretrained("out/best"), ids, 16) == pytest.approx(min(calls[:2]), 1e-4)
-
-
-def test_on_a_gpu_that_lies_the_command_says_so_and_trains_on_the_cpu(
-    tokens, straight, capsys, monkeypatch
-):
-    @contextmanager
-    def with_a_gpu(name):
-        yield torch.device("cuda")
-
-    monkeypatch.setattr(run.distributed, "process_group", with_a_gpu)
-    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "Liar 3000")
-    with Device(lambda x: x.flip(1) + 3):
-        assert cli.main(f"{TRAIN} out".split()) == 0
-    said = capsys.readouterr().out
-    assert "cuda (Liar 3000) does not compute as the CPU does: the loss of a small batch" in said
-    assert "Training on the CPU\n" in said and "parameters on cpu, " in said
-    assert weights(Path("out")) == weights(straight)
-
-
-def test_prepare_never_reads_what_it_writes(place, capsys):
-    Path("texts").mkdir()
-    Path("texts/play.txt").write_text(TEXT)
-    call = "prepare texts --tokenizer char --overwrite --out".split()
-    for out in ("texts", "texts/inside"):
-        for _ in range(2):
-            assert cli.main([*call, out]) == 0
-            assert read_header(f"{out}/train.bin")["tokens"] == 5400
-        for path in contents(out):
-            if not path.endswith("play.txt"):
-                Path(path).unlink()
-    assert cli.main([*call, "out"]) == 0
-    call = "prepare out/tokenizer.json --tokenizer char --overwrite --out out".split()
-    assert "no text but what is written" in refused(capsys, *call)
-
-
-def test_a_file_that_is_no_text_is_refused_with_its_byte(place, capsys):
-    for data, words in (
-        (b"To be\0 or not", "byte 5 is 0"),
-        ("To be".encode("utf-16-le"), "byte 1 is 0"),
-        ("\ufeffTo be".encode("utf-16-le"), "byte 3 is 0"),
-        (b"\xef\xbb\xbf" + "é".encode() * 700_000 + b"\xe9 or not", "byte 1,400,003 is 0xe9"),
-        ("é".encode() * 700_000 + b"\0", "byte 1,400,000 is 0"),
-        (b"caf\xc3", "byte 3 is 0xc3, unexpected end of data"),
-    ):
-        Path("no.txt").write_bytes(data)
-        call = "prepare no.txt --tokenizer char --out out"
-        assert f"no.txt is not UTF-8 text: {words}" in refused(capsys, *call.split())
-        assert not Path("out").exists()
-
-
-def test_a_wrong_configuration_is_refused_in_words_and_leaves_nothing_behind(tokens, capsys):
-    for old, new, words in WRONG:
-        assert old in CONFIG
-        Path("small.toml").write_text(CONFIG.replace(old, new, 1))
-        assert words in refused(capsys, "train", "--config", "small.toml")
-        assert not Path("runs").exists(), new
-    Path("small.toml").write_text(CONFIG)
-    for change, words in (
-        ("steps=3", "--set steps=3: expected TABLE.KEY=VALUE"),
-        ("training.lr=fast", "[training] has lr = 'fast', expected float"),
-    ):
-        assert words in refused(capsys, "train", "--config", "small.toml", "--set", change)
-
-
-def test_values_are_overridden_by_set(tokens):
-    call = "train --config small.toml --out out --set training.steps=2 --set model.n_layers=2"
-    assert cli.main([*call.split(), "--set", "training.lr=1e-3", "--set", "model.dropout=0"]) == 0
-    config = json.loads(Path("out/run.json").read_text())
-    assert config["training"]["steps"] == 2 and config["training"]["lr"] == 1e-3
-    assert GPT.from_pretrained("out").config.n_layers == 2
-    read = cli.read_config("small.toml", ["data.folder=elsewhere", "training.betas=[0.5, 0.6]"])
-    assert read["data"]["folder"] == "elsewhere" and read["training"]["betas"] == (0.5, 0.6)
-
-
-def test_a_configuration_may_begin_with_a_byte_order_mark_and_give_whole_numbers(place):
-    Path("bom.toml").write_bytes(b"\xef\xbb\xbf" + CONFIG.encode())
-    assert cli.read_config("bom.toml") == cli.read_config("small.toml")
-    text = CONFIG.replace("lr = 1e-2", "lr = 1\nclip = 1").replace("[0.9, 0.98]", "[0, 0.98]")
-    Path("small.toml").write_text(text)
-    read = cli.read_config(Path("small.toml"))["training"]
-    assert type(read["lr"]) is type(read["clip"]) is float
-    assert read["betas"] == (0.0, 0.98) and type(read["betas"][0]) is float
-
-
-def test_token_files_that_are_damaged_or_of_another_tokenizer_or_text_are_refused(tokens, capsys):
-    call = "train", "--config", "small.toml"
-    for name in ("train.bin", "val.bin"):
-        data = Path("tokens", name).read_bytes()
-        Path("tokens", name).write_bytes(data[:-2] + b"\xff\xff")
-        assert f"{name} is damaged: it holds the id 65535, expected less" in refused(capsys, *call)
-        Path("tokens", name).write_bytes(data)
-    letters = sorted(set(TEXT))
-    for other in (letters[::-1], letters[1:]):
-        CharTokenizer("".join(other)).save("tokens/tokenizer.json")
-        assert "was written by another tokenizer" in refused(capsys, *call)
-    CharTokenizer("".join(letters)).save("tokens/tokenizer.json")
-    Path("short.txt").write_text("".join(letters) * 99)
-    assert cli.main("prepare short.txt --tokenizer tokens/tokenizer.json --out short".split()) == 0
-    os.replace("short/val.bin", "tokens/val.bin")
-    assert "are not of one text: prepare" in refused(capsys, *call)
-
-
-def test_a_folder_is_one_runs_and_what_killed_writers_left_is_removed(tokens, capsys):
-    call = "train --config small.toml --out out --set training.steps=2".split()
-    with lock_folder(Path("out")):
-        for resume in ([], ["--resume"]):
-            assert "another run is writing to out: choose" in refused(capsys, *call, *resume)
-    assert not Path("out/run.json").exists()
-    Path("out/best").mkdir(parents=True)
-    for name in (".run.json.1b.part", "best/.config.json.2.part"):
-        Path("out", name).write_text("left")
-    assert cli.main(call) == 0 and not list(Path("out").rglob("*.part"))
+def test_a_configuration_is_read_with_its_changes_in_the_types_of_its_fields(place, capsys):
+    Path("small.toml").write_bytes(b"\xef\xbb\xbf" + CONFIG.encode())  # a byte order mark
+    changes = ["training.lr=1", "training.betas=[0, 0.6]", "data.folder=elsewhere"]
+    read = cli.read_config("small.toml", changes)
+    assert repr(read["training"]["lr"]) == "1.0" and read["training"]["steps"] == 12
+    assert repr(read["training"]["betas"]) == "(0.0, 0.6)"
+    assert read["data"]["folder"] == "elsewhere"
+    words = "--set steps=3: expected TABLE.KEY=VALUE"
+    assert words in refused(capsys, "train --config small.toml --set steps=3")
 
 
 @pytest.mark.parametrize(
@@ -527,9 +420,9 @@ def test_the_configurations_of_the_course_are_understood(path):
     n = sum(p.numel() for p in model.parameters())
     millions = {"shakespeare-10m": 10.8, "gpt2-124m": 124.3}
     assert path.stem not in millions or round(n / 1e6, 1) == millions[path.stem]
-    command = f"scratchformer train --config lab/configs/{path.name}"
-    assert command in path.read_text(encoding="utf-8")
 
+
+# --- diagnose and chat -------------------------------------------------------------------------
 
 MADE = """
 from scratchformer.models import Bigram, GPT, GPTConfig
@@ -549,35 +442,33 @@ def ill():
 
 def test_a_model_is_diagnosed_by_its_address_and_a_fault_is_the_exit_status(place, capsys):
     (place / "made.py").write_text(MADE)
-    assert cli.main(["diagnose", "made:healthy"]) == 0 == cli.main(["diagnose", "made:table"])
+    assert call("diagnose made:healthy") == 0 == call("diagnose made:table")
     assert capsys.readouterr().out.startswith("healthy: ")
-    assert cli.main(["diagnose", "made:ill", "--json", "--context-length", "7"]) == 1
-    found = json.loads(capsys.readouterr().out)
-    assert found["faults"] == ["prefix"] and not found["healthy"]
-    finding = next(f for f in found["findings"] if f["test"] == "prefix")
-    assert finding["verdict"] == "failed" and finding["measured"] and finding["suspects"]
+    assert call("diagnose made:ill --json") == 1
+    report = json.loads(capsys.readouterr().out)
+    assert report["faults"] == ["prefix"] and not report["healthy"]
+    (finding,) = (f for f in report["findings"] if f["verdict"] == "failed")
+    assert finding["test"] == "prefix" and finding["measured"] and finding["suspects"]
     for source, message in (("made:none", "made has no function none"), ("nowhere:f", "nowhere")):
-        assert cli.main(["diagnose", source]) == 1
-        assert message in capsys.readouterr().err
+        assert message in refused(capsys, f"diagnose {source}")
 
 
-def test_a_folder_of_transformers_is_diagnosed_with_its_cache(place, capsys):
+def test_a_folder_of_transformers_is_diagnosed_with_its_cache(place, straight, capsys):
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     sizes = {"n_positions": 24, "n_embd": 16, "n_layer": 1, "n_head": 2, "vocab_size": 31}
     config = transformers.GPT2Config(**sizes, bos_token_id=1, eos_token_id=2)
     transformers.GPT2LMHeadModel(config).save_pretrained(place / "gpt2")
-    assert cli.main(["diagnose", str(place / "gpt2")]) == 0
+    assert call("diagnose gpt2") == 0
     out = capsys.readouterr().out
     assert "✓ cache" in out and "✓ padding" in out
-    assert cli.main(["diagnose", str(place / "nothing")]) == 1
+    assert call("diagnose nothing") == 1
     GPT(GPTConfig(11, 8, 8, 2, 1)).save(place / "ours")
-    assert cli.main(["diagnose", str(place / "ours")]) == 0
+    assert call("diagnose ours") == 0
 
 
-def test_a_trained_model_goes_on_with_what_is_typed(tokens, straight, capsys, monkeypatch):
+def test_a_trained_model_goes_on_with_what_is_typed(straight, capsys, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO("To be\n\N{SNOWMAN}\nor\n"))
-    greedy = ["--set", "temperature=0", "--set", "max_new_tokens=6"]
-    assert cli.main(["chat", str(straight), *greedy]) == 0
+    assert call(f"chat {straight} --set temperature=0 --set max_new_tokens=6") == 0
     model, tokenizer = GPT.from_pretrained(straight), tokenizer_of(str(straight / "tokenizer.json"))
     texts = []
     for start in ("To be", "or"):
@@ -586,16 +477,13 @@ def test_a_trained_model_goes_on_with_what_is_typed(tokens, straight, capsys, mo
     printed = capsys.readouterr()
     assert printed.out == f"{texts[0]}\n\n{texts[1]}\n"
     assert "'\N{SNOWMAN}' is not one of the" in printed.err
-    for words, why in (
-        (["--set", "depth=3"], "expected one of temperature, top_k"),
-        (["--set", "top_k=many"], "'many' is not a number for top_k"),
+    for arguments, words in (
+        (f"{straight} --set depth=3", "expected one of temperature, top_k"),
+        (f"{straight} --set top_k=many", "'many' is not a number for top_k"),
+        (straight.parent, "has no config.json and tokenizer.json"),
+        ("smollm3", "no model 'smollm3': there is smollm2"),
     ):
-        assert cli.main(["chat", str(straight), *words]) == 1
-        assert why in capsys.readouterr().err
-    assert cli.main(["chat", str(straight.parent)]) == 1
-    assert "has no config.json and tokenizer.json" in capsys.readouterr().err
-    assert cli.main(["chat", "smollm3"]) == 1
-    assert "no model 'smollm3': there is smollm2" in capsys.readouterr().err
+        assert words in refused(capsys, f"chat {arguments}")
 
 
 def test_the_command_is_quick_to_say_what_it_does():

@@ -43,25 +43,20 @@ def fails(x):
     raise RuntimeError("no such operation here\nand a stack of frames")
 
 
-LIES = [
-    (lambda x: 3 * x, "the loss of a small batch is"),
-    (lambda x: x * torch.nan, "the loss of a small batch is nan there"),
-    (Lie.apply, "the gradient of wte.weight is another there"),
-    (fails, "no such operation here"),
-]
-
-
-@pytest.mark.parametrize(("lie", "words"), LIES)
+@pytest.mark.parametrize(
+    ("lie", "words"),
+    [
+        (lambda x: x * torch.nan, "the loss of a small batch is nan there"),
+        (Lie.apply, "the gradient of wte.weight is another there"),
+        (fails, "no such operation here"),
+    ],
+)
 def test_a_device_that_lies_is_found_by_one_small_batch(lie, words):
     torch.manual_seed(0)
     model = GPT(GPTConfig(11, 16, 16, 2, 2, dropout=0.3))
-    with torch.no_grad():
-        for p in model.parameters():
-            p.add_(0.3 * torch.randn(p.shape))
-    for ids in (IDS, IDS[:20], IDS[:2]):
-        with Device():
-            assert difference_from_cpu(model, ids, 16, GPU) is None
+    with Device():
+        assert all(difference_from_cpu(model, IDS[:n], 16, GPU) is None for n in (200, 20, 2))
     with Device(lie):
-        found = difference_from_cpu(model, IDS, 16, GPU)
-    assert words in found and "\n" not in found
+        difference = difference_from_cpu(model, IDS, 16, GPU)
+    assert words in difference and "\n" not in difference
     assert model.training and all(p.grad is None for p in model.parameters())

@@ -18,11 +18,9 @@ IDS = torch.randint(11, (600,), generator=torch.Generator().manual_seed(0))
 RUN = {"steps": 6, "lr": 1e-2, "batch_size": 4, "context_length": 8, "seed": 0, "evaluate_every": 3}
 NEWER = {
     "kind": "scratchformer_course.page_model.speedrun:SpeedrunGPT",
-    "positions": "rotary",
-    "qk_norm": True,
-    "tied": False,
+    **{"positions": "rotary", "qk_norm": True, "tied": False, "smear": 2, "bigram_rows": 121},
+    **{"value_embeddings": True, "activation": "relu2"},
 }
-NEWER |= {"smear": 2, "bigram_rows": 121, "value_embeddings": True, "activation": "relu2"}
 
 
 def small_gpt(kind="gpt", **options):
@@ -32,8 +30,7 @@ def small_gpt(kind="gpt", **options):
     return model_class(config_class(11, **size | options))
 
 
-@pytest.mark.parametrize("muon_lr", [None, 0.02])
-@pytest.mark.parametrize("options", [{}, NEWER], ids=["plain", "newer"])
+@pytest.mark.parametrize(("options", "muon_lr"), [({}, None), (NEWER, 0.02)], ids=["gpt", "newer"])
 def test_it_learns_what_a_cpu_learns(options, muon_lr):
     gpu, cpu = (
         train(small_gpt(**options).to(device), IDS, IDS, **RUN, muon_lr=muon_lr)
@@ -49,15 +46,17 @@ def test_a_run_goes_on_where_it_stopped(tmp_path, precision):
         if state.step == 4:
             raise KeyboardInterrupt
 
-    uninterrupted = train(small_gpt(dropout=0.2).cuda(), IDS, IDS, **RUN, precision=precision)
-    options = RUN | {"checkpoint": tmp_path / "run", "checkpoint_every": 2, "precision": precision}
+    def learn(**options):
+        model = small_gpt(dropout=0.2).cuda()
+        return train(model, IDS, IDS, **RUN, precision=precision, **options).val_loss
+
+    saved = {"checkpoint": tmp_path / "run", "checkpoint_every": 2}
     with pytest.raises(KeyboardInterrupt):
-        train(small_gpt(dropout=0.2).cuda(), IDS, IDS, **options, callbacks=[stop])
-    again = train(small_gpt(dropout=0.2).cuda(), IDS, IDS, **options, resume=True)
-    assert again.val_loss == pytest.approx(uninterrupted.val_loss, abs=1e-3)
+        learn(callbacks=[stop], **saved)
+    assert learn(resume=True, **saved) == pytest.approx(learn(), abs=1e-3)
 
 
-@pytest.mark.parametrize("options", [{}, NEWER], ids=["plain", "newer"])
+@pytest.mark.parametrize("options", [{}, NEWER], ids=["gpt", "newer"])
 def test_it_writes_the_same_with_a_cache_and_without(options):
     model, prompt = small_gpt(**options).cuda().eval(), torch.zeros(1, 1, dtype=torch.long).cuda()
     texts = [generate(model, prompt, 7, seed=0, use_cache=cached) for cached in (True, False)]

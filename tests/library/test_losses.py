@@ -1,19 +1,29 @@
-"""The loss: PyTorch's own where there is one, and deaf to padding."""
+"""Losses: PyTorch's where there is one, deaf to padding, and every token is scored once."""
 
 import pytest
 import torch
+import torch.nn.functional as F
 
-from scratchformer.training import IGNORED, token_loss
+from scratchformer.models import GPT, GPTConfig
+from scratchformer.tokenizers import CharTokenizer
+from scratchformer.training import IGNORED, bits_per_byte, evaluate, token_loss
+
+IDS = torch.randint(4, (50,), generator=torch.Generator().manual_seed(0))
 
 
-def logits_and_targets(*shape, vocab_size=7):
+def small_gpt(**options):
+    torch.manual_seed(0)
+    return GPT(GPTConfig(4, 8, d_model=16, n_heads=2, n_layers=2, **options))
+
+
+def logits_and_targets(*shape, V=7):
     generator = torch.Generator().manual_seed(0)
-    logits = torch.randn(*shape, vocab_size, generator=generator)
-    return logits, torch.randint(vocab_size, shape, generator=generator)
+    logits = torch.randn(*shape, V, generator=generator)
+    return logits, torch.randint(V, shape, generator=generator)
 
 
 @pytest.mark.parametrize("shape", [(), (2, 3, 4)])
-def test_it_is_the_sum_of_minus_ln_p_and_the_number_of_targets(shape):
+def test_a_loss_is_the_sum_of_minus_ln_p_and_the_number_of_targets(shape):
     logits, targets = logits_and_targets(*shape)
     by_hand = -logits.log_softmax(-1).gather(-1, targets.unsqueeze(-1)).sum()
     nats, count = token_loss(logits, targets)
@@ -31,12 +41,54 @@ def test_padding_changes_neither_loss_nor_gradient_nor_count():
     assert nats.item() == pytest.approx(alone.item()) and count == same == 7
     (gradient,) = torch.autograd.grad(nats, logits)
     assert gradient[~real].abs().max() == 0 and gradient[real].abs().min() > 0
-    louder = torch.where(real.unsqueeze(-1), logits, 100.0)  # whatever is said of the padding
-    assert token_loss(louder, targets)[0].item() == pytest.approx(nats.item())
 
 
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-def test_a_sum_in_nats_is_of_32_bits_whatever_the_logits_are(dtype):
-    logits = torch.zeros(40_000, 7, dtype=dtype)
+def test_a_sum_in_nats_is_of_32_bits_whatever_the_logits_are():
+    logits = torch.zeros(40_000, 7, dtype=torch.bfloat16)
     nats, _ = token_loss(logits, torch.zeros(40_000, dtype=torch.long))
     assert nats.dtype == torch.float32 and nats.item() == pytest.approx(40_000 * 1.9459, rel=1e-4)
+
+
+@pytest.mark.parametrize(("n", "batch_size"), [(2, 1), (8, 1), (9, 3), (50, 3)])
+def test_evaluate_scores_every_token_but_the_first_exactly_once(n, batch_size):
+    model, ids, losses = small_gpt(), IDS[:n], []
+    for i in range(1, n):  # one prediction at a time, from what its window holds before it
+        context = ids[(i - 1) // 8 * 8 : i]
+        losses.append(F.cross_entropy(model(context[None])[0, -1], ids[i]).item())
+    assert evaluate(model, ids, 8, batch_size) == pytest.approx(sum(losses) / (n - 1), abs=1e-6)
+
+
+def test_evaluate_switches_dropout_and_gradients_off_and_restores_each_mode():
+    model, seen = small_gpt(dropout=0.5), set()
+    model.h[0].eval()  # a part that was frozen in evaluation mode stays there
+    modes = [module.training for module in model.modules()]
+    model.register_forward_pre_hook(lambda *_: seen.add(torch.is_grad_enabled()))
+    assert evaluate(model, IDS, 8) == evaluate(model, IDS, 8) and seen == {False}
+    for ids, context_length, precision, words in (
+        (IDS[:1], 8, "float32", "got 1 tokens, expected at least 2"),
+        (IDS, 9, "float32", "context_length"),
+        (IDS, 0, "float32", "context_length=0"),
+        (IDS, 8, "float16", "precision='float16'"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            evaluate(model, ids, context_length, precision=precision)
+    assert [module.training for module in model.modules()] == modes
+
+
+def test_evaluation_computes_in_the_precision_asked_for():
+    model, seen = small_gpt(), []
+    model.register_forward_hook(lambda _, inputs, logits: seen.append(logits.dtype))
+    exact, rough = evaluate(model, IDS, 8), evaluate(model, IDS, 8, precision="bfloat16")
+    assert set(seen) == {torch.float32, torch.bfloat16}
+    assert exact != rough and exact == pytest.approx(rough, abs=0.02)
+
+
+def test_bits_per_byte_leave_the_first_token_out_and_refuse_a_lossy_tokenizer():
+    even = small_gpt().requires_grad_(False)
+    for p in even.parameters():
+        p.zero_()  # four tokens, 2 bits each
+    tok = CharTokenizer("abé€")  # 1, 1, 2, 3 bytes
+    assert bits_per_byte(even, tok, "€ab€é", 8) == pytest.approx(4 * 2 / (1 + 1 + 3 + 2))
+    tok.decode = lambda ids: "other"
+    with pytest.raises(ValueError, match="does not give the text back"):
+        bits_per_byte(even, tok, "ab", 8)

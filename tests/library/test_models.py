@@ -1,6 +1,6 @@
 """What all models have in common, and GPT: causal, deaf to padding, the same with a cache.
 
-That GPT is GPT-2 is test_pretrained's: Hugging Face's computes the same with the same weights.
+That GPT is GPT-2 is test_foreign_files': Hugging Face's computes the same with the same weights.
 """
 
 import math
@@ -9,16 +9,16 @@ import subprocess
 import sys
 from pathlib import Path
 
-import jaxtyping
 import pytest
 import torch
 import torch.nn.functional as F
+from random_weights import randomised
+from refusals import refused
 
 from scratchformer.models import (
     BERT,
     GPT,
     BERTConfig,
-    Bigram,
     GPTConfig,
     Llama,
     LlamaConfig,
@@ -30,35 +30,6 @@ CONFIGS = {GPT: GPTConfig, BERT: BERTConfig, Seq2Seq: Seq2SeqConfig, Llama: Llam
 SMALL = {"vocab_size": 11, "context_length": 8, "d_model": 16, "n_heads": 4, "n_layers": 2}
 
 
-def small_gpt(seed=0, **changes):
-    torch.manual_seed(seed)
-    return GPT(GPTConfig(**SMALL | changes))
-
-
-def sharpened(model):
-    """Large random weights: at initialisation a GPT is too flat for a difference to show."""
-    with torch.no_grad():
-        for p in model.parameters():
-            p.normal_(std=0.3)
-    return model
-
-
-def test_a_changed_future_token_changes_no_past_logit():
-    model = sharpened(small_gpt()).eval()
-    ids = torch.randint(11, (1, 8))
-    for t in range(1, 8):
-        changed = ids.clone()
-        changed[0, t] = (ids[0, t] + 1) % 11
-        before, after = model(ids), model(changed)
-        torch.testing.assert_close(before[:, :t], after[:, :t], rtol=0, atol=1e-6)
-        assert ((before - after)[:, t:].abs().amax(dim=-1) > 1e-3).all()  # but all later ones
-
-
-@pytest.fixture(params=CONFIGS, ids=lambda kind: kind.__name__)
-def kind(request):
-    return request.param
-
-
 def build(kind, **changes):
     torch.manual_seed(0)
     return kind(CONFIGS[kind](**SMALL | changes))
@@ -66,6 +37,21 @@ def build(kind, **changes):
 
 def logits_of(model, ids):
     return model(ids, ids) if isinstance(model, Seq2Seq) else model(ids)
+
+
+@pytest.fixture(params=CONFIGS, ids=lambda kind: kind.__name__)
+def kind(request):
+    return request.param
+
+
+def test_a_changed_future_token_changes_no_past_logit():
+    model, ids = randomised(build(GPT)), torch.randint(11, (1, 8))
+    for t in range(1, 8):
+        changed = ids.clone()
+        changed[0, t] = (ids[0, t] + 1) % 11
+        before, after = model(ids), model(changed)
+        torch.testing.assert_close(before[:, :t], after[:, :t], rtol=0, atol=1e-6)
+        assert ((before - after)[:, t:].abs().amax(dim=-1) > 1e-3).all()  # but all later ones
 
 
 def test_loss_at_the_start_is_near_ln_vocab_size(kind):
@@ -89,7 +75,7 @@ def test_one_batch_can_be_learned_by_heart(kind):
 
 
 def test_initialisation_is_gpt2s():
-    model = small_gpt(vocab_size=200, d_model=64, n_layers=8)
+    model = build(GPT, vocab_size=200, d_model=64, n_layers=8)
     for name, p in model.named_parameters():
         if p.dim() >= 2:
             expected = 0.02 / math.sqrt(2 * 8) if name.endswith("c_proj.weight") else 0.02
@@ -98,102 +84,79 @@ def test_initialisation_is_gpt2s():
             assert (p == (1.0 if "ln_" in name and name.endswith("weight") else 0.0)).all(), name
 
 
-def test_output_head_is_tied_to_the_token_embedding():
-    model = small_gpt()
-    assert model.lm_head.weight is model.wte.weight
-    C, L = 16, 2
-    block = 12 * C * C + 13 * C  # 4 C² + 4 C attention, 8 C² + 5 C feed-forward, 4 C norms
-    expected = (11 + 8) * C + L * block + 2 * C
-    assert sum(p.numel() for p in model.parameters()) == expected
-
-
 @pytest.mark.parametrize("kind", [GPT, BERT, Seq2Seq])
 def test_dropout_falls_on_the_sum_of_the_embeddings_and_is_off_in_evaluation(kind):
-    model, seen = build(kind, dropout=0.25, d_model=64), []
+    model, inputs = build(kind, dropout=0.25, d_model=64), []
     first = model.encoder[0] if kind is Seq2Seq else model.h[0]
-    first.register_forward_pre_hook(lambda block, inputs: seen.append(inputs[0]))
+    first.register_forward_pre_hook(lambda block, args: inputs.append(args[0]))
     ids = torch.randint(3, 11, (16, 8))
     logits_of(model, ids)
-    assert (seen[0] == 0).float().mean().item() == pytest.approx(0.25, abs=0.03)
+    assert (inputs[0] == 0).float().mean().item() == pytest.approx(0.25, abs=0.03)
     model.eval()
     assert torch.equal(logits_of(model, ids), logits_of(model, ids))
 
 
+@pytest.mark.parametrize("pieces", [(6,), (4, 2), (1, 1, 1, 1, 1, 1)])
+def test_neither_padding_on_the_left_nor_a_cache_changes_a_logit(pieces):
+    model, ids = randomised(build(GPT)), torch.randint(11, (3, 6))
+    for mask in (None, torch.arange(6) >= torch.tensor([3, 0, 1])[:, None]):
+        cache, parts, end = model.new_cache(), [], 0
+        for piece in ids.split(pieces, dim=1):
+            end += piece.shape[1]
+            parts.append(model(piece, cache, mask=None if mask is None else mask[:, :end]))
+        logits = torch.cat(parts, dim=1)
+        assert logits.isfinite().all()
+        for row, start in enumerate((0, 0, 0) if mask is None else (3, 0, 1)):
+            alone = model(ids[row : row + 1, start:])[0]
+            torch.testing.assert_close(logits[row, start:], alone, rtol=1e-4, atol=1e-4)
+
+
 def test_too_long_an_input_is_refused(kind):
     model, ids = build(kind), torch.full((1, 9), 3)
-    inputs = [(ids, ids[:, :2]), (ids[:, :2], ids)] if kind is Seq2Seq else [(ids,)]
-    for each in inputs:
+    for inputs in [(ids, ids[:, :2]), (ids[:, :2], ids)] if kind is Seq2Seq else [(ids,)]:
         with pytest.raises(ValueError, match="got 9 tokens, expected at most context_length=8"):
-            model(*each)
+            model(*inputs)
 
 
-def test_a_cache_read_in_pieces_gives_the_logits_of_the_whole():
-    model, ids = sharpened(small_gpt()).eval(), torch.randint(11, (2, 6))
+def after_three(kind, length, mask=None):
+    """What the model says to new tokens and a mask when its cache holds three."""
+    model, ids = build(kind), torch.zeros(1, 9, dtype=torch.long)
     cache = model.new_cache()
-    found = torch.cat([model(piece, cache) for piece in ids.split([1, 3, 2], dim=1)], dim=1)
-    torch.testing.assert_close(found, model(ids), rtol=1e-4, atol=1e-4)
+    model(ids[:, :3], cache)
+    return model(ids[:, :length], cache, mask)
 
 
-def test_a_cache_holds_no_more_than_the_context_and_a_mask_counts_its_tokens():
-    model = small_gpt()
-    cache = model.new_cache()
-    model(torch.zeros(1, 3, dtype=torch.long), cache)
-    mask = torch.ones(1, 5, dtype=torch.bool)
-    with pytest.raises(ValueError, match=r"mask has shape \(1, 5\), expected \(1, 8\)"):
-        model(torch.zeros(1, 5, dtype=torch.long), cache, mask=mask)
-    model(torch.zeros(1, 5, dtype=torch.long), cache)
-    with pytest.raises(ValueError, match="got 9 tokens, expected at most context_length=8"):
-        model(torch.zeros(1, 1, dtype=torch.long), cache)
-    assert all(layer.max_length == 8 and layer.k_buffer.shape[2] == 8 for layer in cache)
-
-
-def left_padded():
-    """Three rows of 3, 6 and 5 tokens, padded on the left, and where tokens are."""
-    generator = torch.Generator().manual_seed(0)
-    ids, mask = torch.randint(11, (3, 6), generator=generator), torch.ones(3, 6, dtype=torch.bool)
-    mask[0, :3], mask[2, :1] = False, False
-    return ids, mask
-
-
-@pytest.mark.parametrize("pieces", [(4, 2), (1, 1, 1, 1, 1, 1)])
-def test_padding_on_the_left_changes_no_logits(pieces):
-    model, (ids, mask) = sharpened(small_gpt()).eval(), left_padded()
-    cache, found, end = model.new_cache(), [], 0
-    for piece in ids.split(pieces, dim=1):
-        end += piece.shape[1]
-        found.append(model(piece, cache, mask=mask[:, :end]))
-    found.append(model(ids, mask=mask))
-    for logits in (torch.cat(found[:-1], dim=1), found[-1]):
-        for row, real, expected in zip(logits, mask, ids, strict=True):
-            alone = model(expected[real][None])[0]
-            torch.testing.assert_close(row[real], alone, rtol=1e-4, atol=1e-4)
-    assert all(logits.isfinite().all() for logits in found)
-
-
-@pytest.mark.parametrize(
-    ("kinds", "changes", "message"),
-    [
-        (CONFIGS, {"d_model": 30}, "d_model=30 is not divisible by n_heads=4"),
-        (CONFIGS, {"n_layers": 0}, "n_layers=0, expected at least 1"),
-        ([GPT, BERT, Seq2Seq], {"dropout": 1.0}, "dropout=1.0, expected 0 <= dropout < 1"),
-        ([BERT, Seq2Seq, Llama], {"d_ff": 0}, "d_ff=0, expected at least 1"),
-        ([Seq2Seq], {"d_model": 15, "n_heads": 3}, "d_model=15, expected an even number"),
-        ([Seq2Seq], {"end_id": 11}, "end are 0, 1 and 11, expected three ids below 11"),
-        ([Llama], {"n_kv_heads": 3}, "n_heads=4 is not divisible by n_kv_heads=3"),
-        ([Llama], {"head_dim": 5}, "heads are 5 wide, expected an even number"),
-        ([Llama], {"window": 0}, "window=0, expected at least 1"),
-    ],
+FIVE = torch.ones(1, 5, dtype=torch.bool)
+test_a_mask_or_a_cache_that_does_not_fit_is_refused = refused(
+    {
+        r"mask has shape \(1, 5\), expected \(1, 8\)": lambda: after_three(GPT, 5, FIVE),
+        r"bool \(1, 5\), expected torch.bool \(1, 8\)": lambda: after_three(Llama, 5, FIVE),
+        "dtype torch.int64, expected torch.bool": lambda: after_three(GPT, 2, FIVE.long()),
+        "torch.int64.*expected torch.bool": lambda: after_three(Llama, 2, FIVE.long()),
+        "got 9 tokens, expected at most context_length=8": lambda: after_three(GPT, 6),
+        "got 9 tokens, expected at most context": lambda: after_three(Llama, 6),
+    }
 )
-def test_impossible_configurations_are_refused(kinds, changes, message):
-    for kind in kinds:
-        with pytest.raises(ValueError, match=message):
-            CONFIGS[kind](**SMALL | changes)
 
 
-def test_shapes_in_signatures_are_checked_in_the_tests():
-    """Guards the import hook: without it every shape annotation would be a mere comment."""
-    with pytest.raises(jaxtyping.TypeCheckError):
-        Bigram(5)(torch.zeros(3, dtype=torch.long))
+def configured(kind, **changes):
+    return lambda: CONFIGS[kind](**SMALL | changes)
+
+
+test_impossible_configurations_are_refused = refused(
+    {
+        "d_model=30 is not divisible by n_heads=4": configured(GPT, d_model=30),
+        "n_layers=0, expected at least 1": configured(Llama, n_layers=0),
+        "dropout=1.0, expected 0 <= dropout < 1": configured(BERT, dropout=1.0),
+        "d_ff=0, expected at least 1": configured(Seq2Seq, d_ff=0),
+        "n_segments=0, expected at least 1": configured(BERT, n_segments=0),
+        "d_model=15, expected an even number": configured(Seq2Seq, d_model=15, n_heads=3),
+        "end are 0, 1 and 11, expected three ids below 11": configured(Seq2Seq, end_id=11),
+        "n_heads=4 is not divisible by n_kv_heads=3": configured(Llama, n_kv_heads=3),
+        "heads are 5 wide, expected an even number": configured(Llama, head_dim=5),
+        "window=0, expected at least 1": configured(Llama, window=0),
+    }
+)
 
 
 @pytest.mark.slow

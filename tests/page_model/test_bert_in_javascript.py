@@ -1,15 +1,11 @@
 """The BERT in JavaScript is PyTorch's, and what is typed becomes the row that PyTorch reads."""
 
-import json
-import re
-from html import unescape
-
 import pytest
 import torch
 
 from scratchformer.models import BERT, BERTConfig
 from scratchformer.shipped import shipped_words
-from scratchformer_course.ch13_bert.live import EXAMPLES, MASK, describe_bert, fill_gaps
+from scratchformer_course.ch13_bert.live import EXAMPLES, MASK, describe_bert
 from tests.node import Node
 
 NAME = "english-german"
@@ -96,22 +92,3 @@ def test_what_does_not_fit_is_left_out_at_the_end_of_the_longer_text():
     typed = ["the dog sees the", "Hund Hund Hund Hund Hund"]
     read = in_node("return F.reading(input.words, input.typed, 9)", words=WORDS, typed=typed)
     assert read["dropped"] == 3 and [len(own) for own in read["pieces"]] == [3, 3]
-
-
-def test_a_stored_output_holds_pytorchs_numbers_and_no_weights(monkeypatch):
-    monkeypatch.setenv("SCRATCHFORMER_LIVE", "stored")
-    model, words = BERT.pretrained(NAME), shipped_words(NAME)
-    html = fill_gaps(model, words)._repr_html_()
-    assert "<script" not in html and len(html) < 6_000
-    settings = json.loads(unescape(re.search(r'data-settings="(.*?)"', html)[1]))
-    assert settings["texts"] == list(EXAMPLES[0])
-    shares = [float(p) for p in re.findall(r"<td>([\d.]+)%</td>", html)]
-    assert len(shares) == 5 and shares == sorted(shares, reverse=True)
-
-
-def test_what_does_not_fit_the_model_is_refused():
-    model, words = BERT.pretrained(NAME), shipped_words(NAME)
-    with pytest.raises(ValueError, match=r"got 3 words, expected the model's vocab_size=\d+"):
-        fill_gaps(model, words[:3])
-    with pytest.raises(ValueError, match="does not know 'cat'"):
-        fill_gaps(model, ["tiger" if word == "cat" else word for word in words])

@@ -7,10 +7,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from scratchformer.data import load_corpus, scored_split
 from scratchformer.models import GPT
 from scratchformer.tokenizers import CharTokenizer
-from scratchformer.training import evaluate
 from scratchformer_course.ch20_inference.live import PASSAGE
 from scratchformer_course.measurements import load_measurements
 from scratchformer_course.page_model import describe
@@ -113,29 +111,3 @@ def test_javascript_expands_int8_to_pythons_weights_and_logits(model, in_bytes):
     losses = F.cross_entropy(now[:-1], torch.tensor(ids[1:]), reduction="none")
     assert found["losses"] == pytest.approx(losses.tolist(), abs=1e-4)
     assert 0.01 < (logits - was).abs().max() <= STORED["largest_change_of_a_logit"]
-
-
-def test_int8_costs_less_than_two_thousandths_of_a_nat():
-    losses = STORED["validation"]
-    pairs = [(losses["16"], losses["row"]["8"]), *STORED["checkpoints"].values()]
-    assert all(abs(after - before) < 0.002 for before, after in pairs)
-
-
-def test_the_stored_losses_are_those_of_a_part_of_the_split_in_order(model):
-    """On 5,000 characters: fewer bits cost more, and the stored loss is that of the whole split."""
-    corpus = load_corpus("tinyshakespeare")
-    ids = torch.tensor(CharTokenizer.pretrained(NAME).encode(PASSAGE * 8))
-    if corpus.is_real:
-        tok = CharTokenizer.pretrained(NAME)
-        ids = scored_split(torch.tensor(tok.encode(corpus.text)), "validation")[1][:5_000]
-    losses = [
-        evaluate(round_model(copy.deepcopy(model), bits), ids, model.context_length)
-        for bits in (8, 4, 2)
-    ]
-    assert losses == sorted(losses)
-    if corpus.is_real:
-        stored = STORED["validation"]["row"]
-        own = evaluate(model, ids, model.context_length)
-        for bits, loss in zip((8, 4), losses, strict=False):
-            cost = stored[str(bits)] - STORED["validation"]["16"]
-            assert loss - own == pytest.approx(cost, abs=0.015)

@@ -13,6 +13,7 @@ PHONE, DESK, WIDE = 390, 1280, 1200
 HEIGHT = 900
 LIVE = ".live-figure[data-live=yes]"
 ARTICLE = "article.bd-article"  # sidebar and header belong to the theme
+LOCAL = ("data:", "blob:")
 # A page has thousands of coloured words of code, and axe takes milliseconds for each. Its rules on
 # colours depend on the style of a text and of all that it stands in: one text of each look will do.
 # Then code loses its colours, which no other rule looks at.
@@ -87,13 +88,10 @@ def opened(
     `settings` are those of playwright's context, as `has_touch`.
     """
     noted: list[str] = []
-    usual = {
-        "viewport": {"width": width, "height": HEIGHT},
-        "color_scheme": mode,
-        "reduced_motion": "reduce",
-        "java_script_enabled": javascript,
-    }
-    context = browser.new_context(**usual | settings)
+    settings |= {"viewport": {"width": width, "height": HEIGHT}, "color_scheme": mode}
+    context = browser.new_context(
+        reduced_motion="reduce", java_script_enabled=javascript, **settings
+    )
     try:
         page = context.new_page()
         if javascript:  # without it, a browser may give up scripts that it has asked for
@@ -109,34 +107,19 @@ def opened(
 
 def listen(page: Any, address: str, faults: list[str]) -> None:
     """Note what the page complains of. Its site is its server, or the folder above its own."""
-    own = "/".join(address.split("/")[:3]) if address.startswith("http") else parent(address)
+    ours = "/".join(address.split("/")[:3])
+    ours = ours if address.startswith("http") else address.rsplit("/", 2)[0]
 
-    def note(request: Any) -> None:
-        if not request.url.startswith((own, "data:", "blob:")):
-            faults.append(f"request: {request.url}")
+    def note(kind: str, text: object, is_fault: bool = True) -> None:
+        if is_fault:
+            faults.append(f"{kind}: {text}")
 
-    def note_failed(request: Any) -> None:
-        if request.failure != "net::ERR_ABORTED":  # given up, as when the reader goes on
-            faults.append(f"failed: {request.url}: {request.failure}")
-
-    page.on("request", note)
-    page.on("requestfailed", note_failed)
-    page.on("pageerror", lambda error: faults.append(f"page error: {error}"))
-    page.on(
-        "console",
-        lambda message: (
-            message.type in ("error", "warning")
-            and faults.append(f"console {message.type}: {message.text}")
-        ),
-    )
-    page.on(
-        "response",
-        lambda response: response.status >= 400 and faults.append(f"missing: {response.url}"),
-    )
-
-
-def parent(address: str) -> str:
-    return address.rsplit("/", 2)[0]
+    page.on("request", lambda x: note("request", x.url, not x.url.startswith((ours, *LOCAL))))
+    # given up, as when the reader goes on, is no failure
+    page.on("requestfailed", lambda x: note("failed", x.url, x.failure != "net::ERR_ABORTED"))
+    page.on("response", lambda x: note("missing", x.url, x.status >= 400))
+    page.on("pageerror", lambda error: note("page error", error))
+    page.on("console", lambda x: note("console", x.text, x.type in ("error", "warning")))
 
 
 def axe_finds(page: Any, axe: str, selector: str, all_rules: bool = True) -> list[str]:
@@ -172,7 +155,7 @@ def reload(page: Any) -> None:
     for _ in range(4):
         if page.evaluate(STORED) == stored:
             return
-        page.evaluate("all => JSON.parse(all).forEach(one => localStorage.setItem(...one))", stored)
+        page.evaluate("all => JSON.parse(all).map(pair => localStorage.setItem(...pair))", stored)
         page.reload()
 
 
@@ -183,7 +166,7 @@ def number(text: str) -> float:
 
 def numbers(text: str) -> list[float]:
     """All numbers of a text, without their signs."""
-    return [number(found) for found in re.findall(r"\d[\d,]*\.?\d*", text)]
+    return [number(digits) for digits in re.findall(r"\d[\d,]*\.?\d*", text)]
 
 
 def weights(page: Any, selector: str) -> list[float]:
@@ -212,6 +195,19 @@ def rows(page: Any, selector: str = "table") -> list[list[str]]:
     """The rows of the only table."""
     (table,) = tables(page, selector)
     return table
+
+
+def focused(page: Any) -> str:
+    """The name, or else the text, of what has the focus."""
+    return page.evaluate("""() => document.activeElement.getAttribute('aria-label')
+      ?? document.activeElement.textContent""")
+
+
+def ticked(page: Any) -> list[str]:
+    """The ticks that are set on the page."""
+    return page.evaluate(
+        "[...document.querySelectorAll('[data-tick]:checked')].map(box => box.dataset.tick)"
+    )
 
 
 def open_folds(page: Any, selector: str) -> None:

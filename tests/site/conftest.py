@@ -121,25 +121,10 @@ def saved(tmp_path_factory):
     return address
 
 
-@pytest.fixture(scope="module")
-def figure(browser, saved, request):
-    """The figure that the tests' file is about (its FIGURE), alive, and its complaints."""
-    faults = []
-    with opened(browser, saved(request.module.FIGURE), faults=faults) as page:
-        page.locator(LIVE).wait_for()
-        yield page, faults, []
-
-
 @pytest.fixture
-def page(figure, request):
-    """The file's figure as it was at first, for each of its tests; none may make it complain."""
-    page, faults, before = figure
-    if before:
-        page.evaluate("localStorage.clear()")
-        page.emulate_media(reduced_motion="reduce")
-        page.mouse.move(0, 0)
-        page.reload()
+def page(browser, saved, request):
+    """The figure that the test, or its file by FIGURE, is about, alive."""
+    name = getattr(request, "param", None) or request.module.FIGURE
+    with opened(browser, saved(name)) as page:
         page.locator(LIVE).wait_for()
-    before.append(request.node.name)
-    yield page
-    assert faults == []
+        yield page

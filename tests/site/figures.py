@@ -1,7 +1,7 @@
 """The live figures: one table of what each is made from, and of what a reader does with it.
 
-`test_figures.py` holds what is true of all of them. A figure's own file has what is particular to
-it: that its numbers are Python's.
+`test_figures.py` holds what is true of all of them. What is particular to one stands in
+`test_stored_figures.py` and `test_moved_figures.py`.
 """
 
 import functools
@@ -38,18 +38,25 @@ LONG_WORDS = "Donaudampfschifffahrtsgesellschaft " + "語" * 60 + "the king " * 
 PARTS = r'data-models="(.*?)".*?data-settings="(.*?)">(.*)</div>$'
 
 
+@functools.cache
+def outputs() -> dict[str, tuple[str, str]]:
+    """By the chapter's number and the figure's name, and by the name alone: what is stored."""
+    html = {
+        (path.name[:2], name): shown
+        for path in sorted(NOTEBOOKS.glob("*.ipynb"))
+        for cell in nbformat.read(path, as_version=4).cells
+        for output in cell.get("outputs", ())
+        for shown in [output.get("data", {}).get("text/html", "")]
+        for name in re.findall(r'data-figure="(\w+)"', shown)
+    }
+    return html | {("", name): shown for (_, name), shown in html.items()}
+
+
 def stored(chapter: str, name: str) -> LiveFigure:
-    """The figure that a notebook's stored output holds, with the models that it names."""
-    (path,) = NOTEBOOKS.glob(f"{chapter}_*.ipynb")
-    for cell in nbformat.read(path, as_version=4).cells:
-        for output in cell.get("outputs", ()):
-            html = output.get("data", {}).get("text/html", "")
-            if f'data-figure="{name}"' in html:
-                models, settings, still = re.search(PARTS, html, re.S).groups()
-                descriptions = [described()[model] for model in models.split()]
-                settings = json.loads(unescape(settings))
-                return LiveFigure(name, settings, still, descriptions)
-    raise AssertionError(f"chapter {chapter} stores no figure {name}")
+    """The figure that a chapter's, or any ("") chapter's, stored output holds, with its models."""
+    models, settings, still = re.search(PARTS, outputs()[chapter, name], re.S).groups()
+    descriptions = [described()[model] for model in models.split()]
+    return LiveFigure(name, json.loads(unescape(settings)), still, descriptions)
 
 
 @functools.cache
@@ -57,11 +64,14 @@ def described() -> dict[str, dict[str, Any]]:
     """What is shipped, by hash, as pages carry it."""
     gpt, tok = shipped()
     models = [gpt, *(model for _, model in load_checkpoints())]
-    found = [describe(model, tok) for model in models]
-    found += [exact(gpt, tok), describe_counts()]
     bert = "english-german"
-    found.append(describe_bert(BERT.pretrained(bert), shipped_words(bert)))
-    return {each["hash"]: each for each in found}
+    descriptions = [
+        *(describe(model, tok) for model in models),
+        exact(gpt, tok),
+        describe_counts(),
+        describe_bert(BERT.pretrained(bert), shipped_words(bert)),
+    ]
+    return {description["hash"]: description for description in descriptions}
 
 
 def patching() -> LiveFigure:
@@ -207,33 +217,32 @@ class Figure(NamedTuple):
     use: Callable[[Any], Any]
 
 
-# what a chapter stores: its number, and what a reader does
+# what a reader does with a figure that a chapter stores
 STORED = {
-    "merges": ("01", doing("All merges", Text=LONG_WORDS)),
-    "word_map": ("02", doing("queen")),
-    "clock_hands": ("03", doing(Place=40, Distance=44)),
-    "first_sample": ("04", doing(Steps_of_training=3)),
-    "parabola": ("04", doing("1.05", *["10 steps"] * 6)),
-    "weighted_past": ("05", doing("window of 2", "old looks", Score_of_king=-3.9)),
-    "attention_steps": ("06", edit_matrices),
-    "turning_pairs": ("08", doing("100 words in front")),
-    "block_switches": ("09", explode),
-    "rungs_write": ("10", doing(Model=7)),
-    "time_machine": ("11", doing(Steps_of_training=15)),
+    "merges": doing("All merges", Text=LONG_WORDS),
+    "word_map": doing("queen"),
+    "clock_hands": doing(Place=40, Distance=44),
+    "first_sample": doing(Steps_of_training=3),
+    "parabola": doing("1.05", *["10 steps"] * 6),
+    "weighted_past": doing("window of 2", "old looks", Score_of_king=-3.9),
+    "attention_steps": edit_matrices,
+    "turning_pairs": doing("100 words in front"),
+    "block_switches": explode,
+    "rungs_write": doing(Model=7),
+    "time_machine": doing(Steps_of_training=15),
     # as many gaps as fit, and words that the model does not know
-    "fill_gaps": ("13", doing(English="a _ _ must _ _ the tiger", German="_ _ _ Donaudampfschiff")),
-    "translation_steps": ("14", doing(Step=3)),
-    "costs": ("15", doing("GPT-2 XL")),
-    "law": ("16", doing("Train it", "Show all sizes")),
-    "lines": ("19", gate_and_sky),
-    "answers": ("21", doing("base model", Question=7)),
-    "silence": ("22", lambda page: page.locator(".sx-song-tiles button").nth(2).click()),
-    "two_curves": ("23", doing("A is broken", "Next pair")),
-    "clinic": ("23", doing("May a later token matter?", "Heads are merged by a bare reshape")),
+    "fill_gaps": doing(English="a _ _ must _ _ the tiger", German="_ _ _ Donaudampfschiff"),
+    "translation_steps": doing(Step=3),
+    "costs": doing("GPT-2 XL"),
+    "law": doing("Train it", "Show all sizes"),
+    "lines": gate_and_sky,
+    "answers": doing("base model", Question=7),
+    "silence": lambda page: page.locator(".sx-song-tiles button").nth(2).click(),
+    "two_curves": doing("A is broken", "Next pair"),
+    "clinic": doing("May a later token matter?", "Heads are merged by a bare reshape"),
 }
 FIGURES = {
-    name: Figure(functools.partial(stored, chapter, name), use)
-    for name, (chapter, use) in STORED.items()
+    name: Figure(functools.partial(stored, "", name), use) for name, use in STORED.items()
 } | {
     "opening_film": Figure(opening_film, doing(Training=3)),
     "flow": Figure(

@@ -1,6 +1,5 @@
 """The boxes of exercises: built from notebook and table, and answered in a real browser."""
 
-import functools
 import json
 import re
 from collections import Counter
@@ -22,6 +21,7 @@ from tests.site.browsing import (
     opened,
     parsed,
     reload,
+    ticked,
 )
 from tests.site.conftest import ROOT
 from tools.set_repository import PLACEHOLDER, current
@@ -30,23 +30,12 @@ in_node = Node("../book/_assets/guess-verdicts.js", E="../book/_assets/exercise.
 PARTS = ["run", "question", "hint", "hint", "worked"]  # behind the stub, in order
 
 
-@pytest.fixture
-def article(chapter, site):
-    return parsed(site / f"{chapter}.html").article
-
-
-@functools.cache
-def stored(chapter):
+def code_cells(chapter):
     """The code cells of a chapter's notebook, as its page has them."""
-    found = nbformat.read(ROOT / f"{chapter}.ipynb", as_version=4).cells
+    cells = nbformat.read(ROOT / f"notebooks/{chapter}.ipynb", as_version=4).cells
     if current(ROOT) == PLACEHOLDER:
-        leave_out_installation(found)
-    return [cell for cell in found if cell.cell_type == "code"]
-
-
-@pytest.fixture
-def cells(chapter):
-    return stored(chapter)
+        leave_out_installation(cells)
+    return [cell for cell in cells if cell.cell_type == "code"]
 
 
 def title_of(cell):
@@ -63,74 +52,49 @@ def codes(part):
     return [code_of(block.get_text()) for block in part.select(".cell_input pre")]
 
 
-def without_spaces(text):
-    return "".join(re.sub("[`*]", "", text).split())
+def plain(text):
+    return "".join(re.sub("[`*]", "", text).split()).rstrip(".")
 
 
 # ---- as it is built -------------------------------------------------------------------------
 
 
-def test_each_exercise_is_one_box_with_the_hints_and_the_question_of_its_table(
-    chapter, article, cells
-):
+@pytest.mark.parametrize("name", EXERCISES)
+def test_a_chapter_holds_each_exercise_in_a_box_each_cell_once_and_checks_at_its_end(site, name):
+    article, cells = parsed(site / f"notebooks/{name}.html").article, code_cells(name)
     boxes = article.select("section.course-exercise")
-    table = EXERCISES[chapter.split("/")[1]]
-    assert [box["data-exercise"] for box in boxes] == [each.number for each in table]
-    for box, exercise in zip(boxes, table, strict=True):
+    assert [box["data-exercise"] for box in boxes] == [e.number for e in EXERCISES[name]]
+    for box, exercise in zip(boxes, EXERCISES[name], strict=True):
         assert box.h3.get_text().startswith(f"Exercise {exercise.number} · ")
-        assert "not yet" not in box.get_text()
-        parts = box.find_all(recursive=False)
-        names = [part.get("class", ["other"])[-1].removeprefix("course-") for part in parts]
-        assert names[-len(PARTS) :] == PARTS
+        parts = [part.get("class", ["other"])[-1] for part in box.find_all(recursive=False)]
+        assert parts[-len(PARTS) :] == [f"course-{part}" for part in PARTS]
         title = f"orked solution {exercise.number}"
         worked = [code_of(cell.source) for cell in cells if title in title_of(cell)]
         assert codes(box.select_one(".course-worked")) == worked
-        open_code = codes(box)[: -len(worked)]
-        assert sum(f"checks.{exercise.name}({exercise.name})" in code for code in open_code) == 1
-        hints = [without_spaces(fold.p.get_text()) for fold in box.select(".course-hint")]
-        assert [hint.rstrip(".") for hint in hints] == [
-            without_spaces(hint).rstrip(".") for hint in exercise.hints
-        ]
+        stub = codes(box)[: -len(worked)]
+        assert sum(f"checks.{exercise.name}({exercise.name})" in code for code in stub) == 1
+        hints = [plain(fold.p.get_text()) for fold in box.select(".course-hint")]
+        assert hints == [plain(hint) for hint in exercise.hints]
         question = json.loads(box.select_one(".course-question script").string)
-        assert question == exercise.question.export(exercise)  # PyTorch's numbers, as they are now
-        assert box.select_one(".course-run code").get_text() == f"{chapter}.ipynb"
+        assert question == exported(exercise)  # PyTorch's numbers, as they are now
 
-
-def test_no_cell_is_lost_or_shown_twice_and_what_is_no_part_of_the_text_ends_the_page(
-    article, cells
-):
     shown = [cell for cell in cells if "remove-input" not in cell.metadata.get("tags", [])]
     assert Counter(codes(article)) == Counter(code_of(cell.source) for cell in shown)
     titled = [cell for cell in cells if re.match(r"Proof: |Checks?\b", title_of(cell))]
-    proofs = [cell for cell in titled if "worked solution" not in title_of(cell)]
+    proofs = [code_of(x.source) for x in titled if "worked solution" not in title_of(x)]
     setup, *checks = article.section.find_all("details", recursive=False)
-    assert len(checks) == len(article.select(".course-checks")) == bool(proofs)
-    assert [code for fold in checks for code in codes(fold)] == [code_of(x.source) for x in proofs]
-    assert setup["class"][-1] == "course-setup"
-    assert setup.find_next_siblings() == checks
-    first = [cell for cell in cells if "hide-cell" in cell.metadata.get("tags", [])][:2]
-    assert codes(setup)[:2] == [code_of(cell.source) for cell in first]
-    reward = article.select_one("figure, .live-figure, .cell_output")
-    assert reward.find_previous("details") not in article.select("details")
-    titles = {title_of(cell) for cell in cells}
-    for fold in article.select("div.cell > details"):
-        assert fold.summary.get_text() in titles and not fold.has_attr("open")
-
-
-def test_what_choose_prints_is_one_quiet_line_and_the_rest_of_the_output_stays(article, cells):
-    printed = [
-        re.fullmatch(r"((?:From here on: .*\n)+)((?s:.*))", output.text).groups()
-        for cell in cells
-        for output in cell.outputs
-        if output.output_type == "stream" and output.text.startswith("From here on: ")
-    ]
-    lines = article.select("p.course-from-here")
-    shown = Counter(without_spaces(line.get_text()) for line in lines)
-    heads = [line for head, _ in printed for line in head.splitlines()]
-    assert shown == Counter(map(without_spaces, heads))
-    pages_outputs = {"".join(block.get_text().split()) for block in article.select(".output pre")}
-    assert {"".join(rest.split()) for _, rest in printed if rest} <= pages_outputs
-    assert not any(text.startswith("Fromhereon:") for text in pages_outputs)
+    assert [code for fold in checks for code in codes(fold)] == proofs and len(checks) < 2
+    assert setup["class"][-1] == "course-setup" and setup.find_next_siblings() == checks
+    assert article.select_one("figure, .live-figure, .cell_output").find_previous(
+        "details"
+    ) not in article.select("details"), "a reader meets something to see before any fold"
+    assert not article.select("div.cell > details[open]")
+    outputs = [plain(block.get_text()) for block in article.select(".output pre")]
+    assert not any(text.startswith("Fromhereon:") for text in outputs), "it is a quiet line"
+    printed = "\n".join(output.get("text", "") for cell in cells for output in cell.outputs)
+    heads = re.findall("^From here on: .*", printed, re.MULTILINE)
+    lines = [plain(line.get_text()) for line in article.select("p.course-from-here")]
+    assert sorted(lines) == sorted(map(plain, heads))
 
 
 # ---- what is said of an answer ----------------------------------------------------------------
@@ -141,49 +105,32 @@ SHARE = {
     "right": "0.85",
     "wrong": {"0.98": "Divide by √2 first", "4.00": "That is a score: take the softmax"},
 }
-ZERO = {**SHARE, "right": "0.00", "wrong": {}}
-COUNT = {**SHARE, "digits": 0, "right": "1234", "wrong": {"-2": "Not below zero"}}
+COUNT = SHARE | {"digits": 0, "right": "1234", "wrong": {"-2": "Not below zero"}}
+JUDGED = [
+    (SHARE, ["0.85", "0,853", " .8463 ", "17/20", "85 %", "8.5e-1"], "right", ""),
+    (COUNT, ["1,234", "1234.0", "[1, 2, 3, 4]", "(1, 2, 3, 4)", "1 2 3 4", "1.234e3"], "right", ""),
+    (SHARE | {"digits": 3, "right": "1.000"}, ["1,000", "1"], "right", ""),
+    (SHARE | {"right": "-0.50"}, ["- 0.5", "‑0.5", "−½", "−1/2"], "right", ""),
+    (SHARE | {"right": "0.00", "wrong": {}}, ["-0.001", "0"], "right", ""),
+    (COUNT, ["1234.4"], "wrong", "A whole number"),
+    (COUNT, ["−2"], "wrong", "Not below zero."),
+    (SHARE, ["0.98"], "wrong", "Divide by √2 first."),
+    (SHARE, ["0.2"], "wrong", "Look again"),
+    (SHARE, ["0.86", "0.84"], "wrong", "another one"),  # nearly right
+    (SHARE, ["0.9"], "wrong", "Give 2 digits"),
+    (SHARE, ["", "much"], "none", ""),
+]
 
 
 def judged(name, question, *answers):
-    body = f"return input.given.map((each) => E.{name}(input.question, ...each))"
+    body = f"return input.given.map((answer) => E.{name}(input.question, ...answer))"
     return in_node(body, question=question, given=answers)
 
 
-@pytest.mark.parametrize(
-    ("question", "answers", "state", "words"),
-    [
-        (SHARE, ["0.85", "0,853", " .8463 ", "17/20", "85 %", "8.5e-1"], "right", ""),
-        (COUNT, ["1,234", "1234.0", "[1, 2, 3, 4]", "1 2 3 4", "1,2,3,4"], "right", ""),
-        (COUNT, ["(1, 2, 3, 4)", "1.234e3", "12,34"], "right", ""),
-        ({**SHARE, "digits": 3, "right": "1.000"}, ["1,000", "1"], "right", ""),
-        ({**SHARE, "right": "-0.50"}, ["- 0.5", "‑0.5", "−½", "−1/2"], "right", ""),
-        (COUNT, ["1234.4", "1233.6"], "wrong", "A whole number"),
-        (ZERO, ["-0.001", "0"], "right", ""),
-        (COUNT, ["−2"], "wrong", "Not below zero."),
-        (SHARE, ["0.98"], "wrong", "Divide by √2 first."),
-        (SHARE, ["0.2"], "wrong", ""),
-        (SHARE, ["4"], "wrong", "That is a score"),
-        (SHARE, ["0.86", "0.84"], "wrong", "another one"),  # nearly right
-        (SHARE, ["0.9"], "wrong", "Give 2 digits"),
-        (SHARE, ["", "much"], "none", ""),
-    ],
-)
-def test_a_typed_number_is_rounded_and_a_wrong_one_gets_its_diagnosis(
-    question, answers, state, words
-):
-    for found in judged("judgeNumber", question, *([answer] for answer in answers)):
-        assert found["state"] == state and words in found["text"]
-        assert bool(found.get("isUnknown")) == (answers == ["0.2"])
-
-
-def test_a_choice_says_which_half_of_it_is_wrong():
-    question = {"kind": "which", "answers": ["a", "b"], "wrong": 1, "reasons": ["c", "d", "e"]}
-    tries = [-1, 0], [0, 0], [1, -1], [1, 2], [1, 0]
-    found = judged("judgeWhich", {**question, "reason": 0}, *tries)
-    states = [each["state"] for each in found]
-    assert states == ["none", "wrong", "none", "wrong", "right"]
-    assert len({each["text"] for each in found}) == 5
+def test_a_typed_number_is_rounded_and_a_wrong_one_gets_its_diagnosis():
+    for question, answers, state, words in JUDGED:
+        for verdict in judged("judgeNumber", question, *([answer] for answer in answers)):
+            assert verdict["state"] == state and words in verdict["text"], answers
 
 
 # ---- in a browser -------------------------------------------------------------------------------
@@ -193,7 +140,7 @@ FIRST, SECOND = 'section[data-exercise="6.3"]', 'section[data-exercise="6.1"]'
 NUMBER, WHICH = exported(EXERCISES[PAGE][2]), exported(EXERCISES[PAGE][0])
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def address(server):
     return f"{server}notebooks/{PAGE}.html"
 
@@ -208,33 +155,29 @@ def answer_number(page, text):
     return status(page, FIRST)
 
 
-def ticks(page):
-    return page.evaluate(
-        "[...document.querySelectorAll('[data-tick]:checked')].map(box => box.dataset.tick)"
-    )
-
-
 def test_answers_are_judged_kept_tick_what_was_worked_out_and_can_be_read(browser, address, axe):
     with opened(browser, address, width=DESK) as page:
         for text in ("", "much"):  # which is no answer, and not kept
             assert "number" in answer_number(page, text)
         page.locator(f"{SECOND} button[type=submit]").click()
-        assert status(page, SECOND) != "" and ticks(page) == []
+        assert status(page, SECOND) != "" and ticked(page) == []
         wrong, words = next(iter(NUMBER["wrong"].items()))
         assert answer_number(page, wrong) == f"Not yet. {words}."
         hint = EXERCISES[PAGE][2].hints[0].replace("`", "")
-        assert answer_number(page, "7").endswith(hint) and ticks(page) == []
+        assert answer_number(page, "7").endswith(hint) and ticked(page) == []
         page.locator(f"{FIRST} .course-hint summary").first.click()
         assert "right" in answer_number(page, NUMBER["right"])
-        assert ticks(page) == ["6.3 worked out"]
-        page.locator(f"{SECOND} input[type=radio]").first.focus()  # a choice by keys alone
-        assert (WHICH["wrong"], WHICH["reason"]) == (2, 0)
-        for key in ("Space", "Tab", "Space", "Enter"):  # Tab: to the reasons
+        assert ticked(page) == ["6.3 worked out"]
+        choices = page.locator(f"{SECOND} input[type=radio]")  # a choice by keys alone
+        choices.nth(int(WHICH["wrong"] == 0)).focus()
+        for key in ("Space", "Enter"):
             page.keyboard.press(key)
         assert "passes the check" in status(page, SECOND)
-        for key in ("Shift+Tab", "ArrowDown", "ArrowDown", "Enter"):
+        choices.nth(WHICH["wrong"]).focus()
+        # Tab: to the reasons
+        for key in ("Space", "Tab", "Space", *["ArrowDown"] * WHICH["reason"], "Enter"):
             page.keyboard.press(key)
-        assert ticks(page) == ["6.1 worked out", "6.3 worked out"]
+        assert ticked(page) == ["6.1 worked out", "6.3 worked out"]
         reload(page)  # the answers are kept, and so are the ticks
         assert page.locator(f"{FIRST} .course-question input").input_value() == NUMBER["right"]
         assert "right" in status(page, FIRST) and "right" in status(page, SECOND)
@@ -242,7 +185,7 @@ def test_answers_are_judged_kept_tick_what_was_worked_out_and_can_be_read(browse
         page.get_by_label("Written as code (ticks itself): exercise 6.1").check()
         reload(page)
         both = ["6.1 worked out", "6.1"]
-        assert ticks(page) == both, "a kept answer has set the tick again"
+        assert ticked(page) == both, "a kept answer has set the tick again"
 
         page.emulate_media(media="print")
         for part in (".course-question", ".course-run", ".course-ticks", ".course-worked .cell"):

@@ -4,11 +4,13 @@ And of several in one page: all come to life, and none changes how another one l
 """
 
 import copy
+import re
 import time
 
 import pytest
 
 from scratchformer_course.kit.figure.live_figure import PAGE
+from scratchformer_course.kit.figure.scripts import registered
 from scratchformer_course.page_model import explore
 from tests.site.browsing import HEIGHT, LIVE, PHONE, TOO_SMALL, WIDE, axe_finds, open_folds, opened
 from tests.site.conftest import Quiet, serving
@@ -52,6 +54,10 @@ USED = """async keepsTexts => {
 }"""
 LINE = 24  # pixels
 WAIT = 1.3  # seconds between a figure's still form and its scripts: longer than any try waits
+
+
+def test_what_a_reader_does_is_known_of_every_figure():
+    assert set(registered()) <= set(FIGURES)
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -107,46 +113,17 @@ def test_it_keeps_its_height_while_its_controls_are_used(browser, saved, name, w
         assert width > PHONE or most <= 1.5 * HEIGHT, most
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "why"),
-    [
-        ('data-settings="{', 'data-settings="{no', "could not start"),
-        ('"weights": "', '"weights": "AAAA', "bytes of weights, expected"),
-    ],
-)
-def test_a_figure_that_cannot_start_stays_still_and_says_why(browser, tmp_path, old, new, why):
-    figure = FIGURES["explorer"].make()
-    html, path = figure.html(), tmp_path / "broken.html"
-    assert old in html
-    path.write_text(f"<title>x</title>{html.replace(old, new)}", encoding="utf-8")
-    with opened(browser, path.as_uri()) as page:
-        shown = page.locator(f"{FIGURE}[data-live=failed]")
-        shown.wait_for()
-        for part in ("<svg", "<tr"):
-            assert shown.inner_html().count(part) == figure.still.count(part)
-        assert why in shown.locator("> p").last.inner_text()
-
-
-def parts_of(figures):
-    """A page with these figures, cut before the scripts of each but the first."""
-    first, *rest = (figure.html() for figure in figures)
-    head, end = PAGE.format(title="Several", body="BODY").split("BODY")
-    parts, part = [], head + first
-    for html in rest:
-        still, script = html.split("<style>", 1)
-        parts.append(part + still)
-        part = f"<style>{script}"
-    return [*parts, part + end]
-
-
-def test_figures_wait_for_what_is_still_being_read_and_tell_what_never_comes(browser):
+def test_figures_wait_for_what_is_still_being_read_and_stay_still_and_say_what_never_comes(browser):
     """The second lacks its view alone, the third the weights of another model, the last its own."""
     model, tok = shipped()
     other = copy.deepcopy(model)
     other.ln_f.weight.data[0] += 1.0
     views = (model, "next"), (model, "attention"), (other, "lens"), (model, "next")
-    parts = parts_of([explore(gpt, tok, "ROMEO", views=[view]) for gpt, view in views])
-    parts[-2] = 'data-models="x'.join(parts[-2].rsplit('data-models="', 1))
+    figures = [explore(gpt, tok, "ROMEO", views=[view]) for gpt, view in views]
+    *html, last = (figure.html() for figure in figures)
+    html.append(last.replace('data-models="', 'data-models="x', 1))
+    # cut before the styles and scripts of each figure
+    parts = re.split("(?=<style>)", PAGE.format(title="Several", body="".join(html)))
 
     class Slow(Quiet):
         def do_GET(self):
@@ -160,8 +137,9 @@ def test_figures_wait_for_what_is_still_being_read_and_tell_what_never_comes(bro
 
     with serving(Slow) as base, opened(browser, f"{base}page.html") as page:
         page.wait_for_function("document.querySelectorAll('[data-live]').length === 4")
-        figures = page.locator(FIGURE)
-        found = figures.evaluate_all("all => all.map(one => one.dataset.live)")
-        assert found == ["yes"] * 3 + ["failed"]
+        shown = page.locator(FIGURE)
+        states = shown.evaluate_all("all => all.map(figure => figure.dataset.live)")
+        assert states == ["yes"] * 3 + ["failed"]
         why = "could not start: the page does not hold the model's weights"
-        assert why in figures.last.inner_text()
+        assert why in shown.last.inner_text()
+        assert shown.last.inner_html().count("<tr") == figures[-1].still.count("<tr") > 0

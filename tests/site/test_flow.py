@@ -1,17 +1,15 @@
 """A prompt on its way: its numbers are the model's, it moves once, keys step it, nothing slides."""
 
-from pathlib import Path
-
 import pytest
 import torch
 
 from scratchformer_course.kit import facts
 from scratchformer_course.pages.flow import STAGES
 from scratchformer_course.pages.flow_numbers import PROMPT, measure, on_the_one_before
-from tests.site.browsing import ARTICLE, HEIGHT, LIVE, PHONE, TOO_SMALL, opened, parsed
+from tests.site.browsing import HEIGHT, LIVE, PHONE, opened, parsed
+from tests.site.conftest import ROOT
 from tests.site.figures import shipped
 
-ROOT = Path(__file__).resolve().parents[2]
 CHAPTERS = facts.chapters(ROOT)
 FIGURE = ".live-figure[data-figure=flow]"
 NAMES = list(STAGES)
@@ -26,11 +24,6 @@ PLACES = f"""() => JSON.stringify([scrollY, ...[...document.querySelectorAll(
 @pytest.fixture
 def address(site):
     return (site / "book" / "welcome.html").as_uri()
-
-
-@pytest.fixture
-def figure(site):
-    return parsed(site / "book" / "welcome.html").select_one(FIGURE)
 
 
 def told(page):
@@ -48,71 +41,30 @@ def faint(page):
     return [name for name, shade in zip(NAMES, shades, strict=True) if shade < 0.5]
 
 
-# ---- what is drawn ------------------------------------------------------------------------------
-
-
-def test_the_numbers_on_the_page_are_the_models(figure):
+def test_the_numbers_are_the_models_and_each_stage_opens_its_chapter(site):
     model, tokenizer = shipped()
     ids = tokenizer.encode(PROMPT)
     with torch.no_grad():
         x = model.wte.weight[ids] + model.wpe.weight[: len(ids)]
         assert measure().vectors == x[:, :8].tolist()
-        guesses = []
-        for block in model.h:
-            x = block(x[None], is_causal=True)[0]
-            guesses.append(model.lm_head(model.ln_f(x[-1])).argmax().item())
         values, best = model(torch.tensor([ids]))[0, -1].softmax(dim=-1).topk(5)
-    next_ones = best.tolist()
+    letters = [tokenizer.decode([i]).replace(" ", "␣") for i in (*ids, *best.tolist())]
     chances = [f"{100 * value:.1f} %" for value in values.tolist()]
-
-    def shown(characters):
-        return [tokenizer.decode([i]).replace(" ", "␣") for i in characters]
-
-    for drawing in figure.select("svg"):
+    expected = [f"../{CHAPTERS[n].docname}.html" for numbers in STAGES.values() for n in numbers]
+    for drawing in parsed(site / "book" / "welcome.html").select(f"{FIGURE} svg"):
         texts = [text.get_text() for text in drawing.select(".flow-drawn text")]
-        count = 2 * len(ids)
-        assert texts[0:count:2] == shown(ids) and texts[1:count:2] == [str(i) for i in ids]
-        assert texts[count : count + 1 + len(guesses)] == shown([next_ones[0], *guesses])
-        assert texts[count + 1 + len(guesses) :: 2] == shown(next_ones)
-        assert texts[count + 2 + len(guesses) :: 2] == chances
+        assert texts[0 : 2 * len(ids) : 2] + texts[-10::2] == letters
+        assert texts[1 : 2 * len(ids) : 2] == [str(i) for i in ids] and texts[-9::2] == chances
+        assert [link["href"] for link in drawing.select("a")] == expected
     before, wide = (torch.tensor(head) for head in measure().heads)
     assert on_the_one_before(before) > 0.5 and wide[-1].min() > 0.03, "as the sentence has it"
-
-
-def test_each_stage_and_each_number_opens_its_chapter(figure):
-    expected = [f"../{CHAPTERS[n].docname}.html" for numbers in STAGES.values() for n in numbers]
-    for drawing in figure.select("svg"):
-        assert [link["href"] for link in drawing.select("a")] == expected
-        for band in drawing.select(".flow-band"):
-            name = band.find_parent("a").select_one(".flow-name").get_text()
-            assert band.find_parent("a")["href"][13:15] == STAGES[name][0]
-
-
-def test_it_is_whole_without_a_script_and_on_paper(browser, address):
-    with opened(browser, address, javascript=False) as page:
-        assert faint(page) == []
-        assert page.locator(f"{FIGURE} li:visible").count() == len(NAMES)
-        figure = page.locator(FIGURE).bounding_box()
-        contents = page.locator(".bd-sidebar-secondary").bounding_box()
-        assert figure["x"] + figure["width"] <= contents["x"], "which no script folds"
-    with opened(browser, address) as page:
-        page.locator(f"{FIGURE}{LIVE} .flow").press("Home")
-        assert faint(page) == NAMES[1:]
-        page.emulate_media(media="print")
-        assert faint(page) == []
-        assert page.locator(f"{FIGURE} li:visible").count() == len(NAMES)
-        assert page.locator(f"{FIGURE} svg:visible .flow-next").is_visible()
-
-
-# ---- what moves ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("width", [1280, PHONE])
 def test_it_moves_through_all_stages_once_when_it_is_seen_and_nothing_slides(
     browser, address, width
 ):
-    size = {"width": width, "height": HEIGHT}
-    context = browser.new_context(viewport=size)
+    context = browser.new_context(viewport={"width": width, "height": HEIGHT})
     page = context.new_page()
     page.clock.install()
     page.goto(address)
@@ -139,8 +91,8 @@ def test_it_moves_through_all_stages_once_when_it_is_seen_and_nothing_slides(
     context.close()
 
 
-def test_keys_and_buttons_step_through_it_and_who_wants_no_motion_sees_all_of_it(browser, address):
-    with opened(browser, address) as page:
+def test_who_wants_no_motion_no_script_or_paper_sees_all_of_it_and_keys_step(browser, address):
+    with opened(browser, address) as page:  # which asks for reduced motion
         flow = page.locator(f"{FIGURE}{LIVE} .flow")
         flow.scroll_into_view_if_needed()
         before = page.evaluate(PLACES)
@@ -153,33 +105,10 @@ def test_keys_and_buttons_step_through_it_and_who_wants_no_motion_sees_all_of_it
             assert faint(page) == NAMES[place + 1 :], key
         button(page, "The next stage").click()
         assert told(page).startswith(NAMES[0]), "after the last one comes the first"
-        here = page.locator(f"{FIGURE} svg:visible .flow-here")
-        assert here.get_attribute("aria-label").startswith(NAMES[0])
-        assert page.evaluate(PLACES) == before
-
-
-# ---- where it is --------------------------------------------------------------------------------
-
-
-def test_it_is_as_wide_as_the_window_allows_and_beside_no_side_bar(browser, address):
-    with opened(browser, address) as page:
-        page.locator(f"{FIGURE}{LIVE}").wait_for()
-        for width in (PHONE, 800, 1000, 1200, 1280, 1600, 2560):
-            page.set_viewport_size({"width": width, "height": HEIGHT})
-            page.wait_for_timeout(400)  # the theme moves its side bars slowly
-            assert page.evaluate(TOO_SMALL, FIGURE) == [], width
-            figure = page.locator(FIGURE).bounding_box()
-            text = page.locator(f"{ARTICLE} .lead").bounding_box()
-            bar = page.locator(".bd-sidebar-primary").bounding_box()
-            right = figure["x"] + figure["width"]
-            assert figure["x"] == pytest.approx(text["x"], abs=1) and right < width
-            if width >= 1200:
-                assert figure["x"] >= bar["x"] + bar["width"]
-                assert right > min(width - 90, figure["x"] + 1399)
-                assert page.locator(f"{FIGURE} .flow-wide").is_visible()
-        page.set_viewport_size({"width": 1280, "height": HEIGHT})
-        page.locator(f"{FIGURE} svg:visible").scroll_into_view_if_needed()
-        contents = page.locator(".bd-sidebar-secondary")
-        page.wait_for_function("document.querySelector('.bd-sidebar-secondary.hide')")
-        page.wait_for_timeout(600)  # the theme folds it slowly
-        assert contents.bounding_box()["height"] <= 60, "the side bar of contents is folded"
+        assert faint(page) == NAMES[1:] and page.evaluate(PLACES) == before
+        page.emulate_media(media="print")
+        assert faint(page) == []
+        assert page.locator(f"{FIGURE} li:visible").count() == len(NAMES)
+    with opened(browser, address, javascript=False) as page:
+        assert faint(page) == []
+        assert page.locator(f"{FIGURE} li:visible").count() == len(NAMES)

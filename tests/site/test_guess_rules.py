@@ -1,16 +1,12 @@
-"""A guess: what can be typed, what is said of it, and what of a page it covers (veil_ext.py)."""
+"""A guess: what can be typed, what is said of it, and what of a page it covers (guess_ext.py)."""
 
 import re
-import sys
-from pathlib import Path
 
 import pytest
 from docutils import nodes
 
+from book._ext import guess_ext
 from tests.node import Node
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "book" / "_ext"))
-import veil_ext
 
 in_node = Node(guess="../book/_assets/guess-verdicts.js")
 
@@ -86,7 +82,7 @@ def test_an_output_does_not_show_what_prose_tells():
     assert "output" in shown and "output" not in prose and "right" not in prose
 
 
-# ---- what is veiled ----
+# ---- what is covered ----
 
 
 def tree(*blocks):
@@ -128,19 +124,18 @@ def element(block):
     return {"p": nodes.paragraph(), "l": nodes.bullet_list(), "w": live}[kind]
 
 
-def veiled(text):
-    """The blocks of a page as they stand behind the build: [a veil], in which . is an output that
-    has left its cell."""
+def covered(text):
+    """The blocks of a page as they stand behind the build: [an answer], in which . is an
+    output that has left its cell."""
     document = tree(*text.split())
-    veil_ext.veil_answers(None, document)
-    found = [
+    guess_ext.cover_answers(None, document)
+    return " ".join(
         "[" + " ".join(x.get("block", ".") for x in node) + "]"
-        if isinstance(node, veil_ext.veil)
+        if isinstance(node, guess_ext.GuessAnswer)
         else node["block"]
         for section in document
         for node in section
-    ]
-    return " ".join(found)
+    )
 
 
 @pytest.mark.parametrize(
@@ -162,11 +157,11 @@ def veiled(text):
         ("?a o ?b o p p", "?a o [.] ?b o [. p] p"),
     ],
 )
-def test_a_guess_veils_its_answer_and_nothing_else(page, expected):
-    assert veiled(page) == expected
+def test_a_guess_covers_its_answer_and_nothing_else(page, expected):
+    assert covered(page) == expected
 
 
 @pytest.mark.parametrize("page", ["?a p h p", "*a p", "o !a p", "?b o p >a p", "*a w !a p", "?a v"])
 def test_a_guess_without_its_answer_or_its_end_is_refused(page):
     with pytest.raises(ValueError, match=r"\b[ab]\b"):
-        list(veil_ext.answers(list(veil_ext.blocks_of(tree(*page.split())))))
+        list(guess_ext.answers(list(guess_ext.blocks_of(tree(*page.split())))))

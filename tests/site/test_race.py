@@ -1,37 +1,28 @@
 """Training in a real tab: it learns, waits, stops and starts again, and what it made can be used.
 
-The page is the one that `race(…).save` writes, opened from disk, with small settings.
+The page is the one that `race(…).save` writes, opened from disk, with small settings. Gradients,
+sessions and files: tests/tab_trainer/.
 """
 
-import json
 import math
 import re
 
 import pytest
-import torch
 from docutils.core import publish_doctree
 from docutils.parsers.rst import directives
 from matplotlib.image import imread
 
-from book._ext import race_ext
+from book._ext import live_ext
 from lab import tab
 from lab.firefox import PROGRAM, Firefox
-from scratchformer.cli import read_config
-from scratchformer.data import Playhouse
 from scratchformer.data.corpora import Corpus
-from scratchformer_course.measurements import load_measurements
 from scratchformer_course.page_model.speedrun import SpeedrunGPT
-from scratchformer_course.tab_trainer import race
-from scratchformer_course.tab_trainer.race import CONFIG, FIXED, TRAINING
-from tests.node import COURSE
-from tests.site.browsing import open_folds, opened, rows
+from tests.site.browsing import LIVE, open_folds, opened, rows
 from tests.site.figures import fill, press, small, trained
-from tests.tab_trainer import gradients
 
 FIGURE = "race"
 TRAIN = "Train a GPT in this tab"
 ASKED = {"Steps": "20", "Width": "6", "Blocks": "4", "Seed": "0"}
-OWN = "Teach it your text"
 
 
 def train(page, **settings):
@@ -46,239 +37,127 @@ def status(page):
     return page.locator(".sx-stage [role=status]").first
 
 
-# ---- one run, and all that a reader can do with it ----
-
-
 def test_a_run_is_told_filmed_ranked_and_kept_and_its_model_talks_and_opens_in_python(
     page, tmp_path
 ):
     run = train(page, steps=30)
     losses = [loss for _, loss in run["curve"]]
     assert len(losses) == 30 and max(losses[-1], run["loss"]) < losses[0] - 1
-    assert f"{100 * run['right']:.0f} times in 100" in status(page).inner_text()
-    page.wait_for_function("course.race.counts !== null")
-    open_folds(page, ".live-figure")
-    numbers = page.locator("tr", has_text="your GPT").last
-    assert f"{run['loss']:.3f}" in numbers.inner_text()
-
+    right = f"{100 * run['right']:.0f} times in 100"
+    assert right in status(page).inner_text()
     # keys step through the film, from the last sample to the noise
     steps, box = page.locator(".sx-strip button"), page.get_by_label("What the model writes")
-    seen = [box.inner_text()]
+    texts = [box.inner_text()]
     steps.last.focus()
     for _ in range(steps.count() - 1):
         page.keyboard.press("ArrowLeft")
-        seen.append(box.inner_text())
-    assert len(set(seen)) == steps.count() > 7 and len(seen[0]) > 150
-    assert steps.first.get_attribute("aria-pressed") == "true"
-
+        texts.append(box.inner_text())
+    assert len(set(texts)) == steps.count() > 7 and len(texts[0]) > 150
     # its score stands among those of tables of counts
-    counts = page.evaluate("course.race.counts")
-    ladder = rows(page, ".sx-ladder")[1:]
-    scores = {f"{score:.2f}" for score in (run["loss"], *(one["nats"] for one in counts))}
-    assert len(ladder) == 7 and {row[3] for row in ladder} == scores
-
+    page.wait_for_function("course.race.counts !== null")
+    open_folds(page, ".live-figure")
+    counts = page.evaluate("course.race.counts.map(count => count.nats)")
+    scores = {f"{score:.2f}" for score in (run["loss"], *counts)}
+    assert {row[3] for row in rows(page, ".sx-ladder")[1:]} == scores
     page.get_by_label("Type a line, and").fill("“Anna” 漢")
     press(page, "Go on")
     page.locator("[data-turns='1']").wait_for()
-    assert len(page.get_by_label("What you said, and").inner_text()) > 150
-
     page.get_by_role("button", name="Share A picture").click()
-    paths = {}
-    for button in ("Save image", "Save for Python"):
+    for button, opens in (("Save image", imread), ("Save for Python", SpeedrunGPT.from_pretrained)):
         with page.expect_download() as download:
             press(page, button)
-        paths[button] = tmp_path / download.value.suggested_filename
-        download.value.save_as(paths[button])
-    picture = imread(paths["Save image"])
-    assert picture.shape[:2] == (630, 1200) and picture.std() > 0.1
-    model, ids = SpeedrunGPT.from_pretrained(paths["Save for Python"]), list(range(4))
-    shown = page.evaluate(
-        """async ids => Array.from(course.model.forward(course.model.load(
-             (await course.kept.recall()).run.description), ids).logits)""",
-        ids,
-    )
-    with torch.no_grad():
-        expected = model(torch.tensor([ids]))[0]
-    difference = (torch.tensor(shown).view_as(expected) - expected).abs().max()
-    assert difference < 0.02, "the page's copy is rounded to float16"
+        path = tmp_path / download.value.suggested_filename
+        download.value.save_as(path)
+        assert opens(path) is not None
 
-    # it is kept until it is forgotten, and what is no run is passed over
-    page.reload()
-    page.get_by_role("button", name="Forget it").wait_for()
-    assert page.get_by_label("What the model writes").inner_text() == seen[0]
-    assert f"{100 * run['right']:.0f} times in 100" in status(page).inner_text()
-    assert page.get_by_label("Steps").input_value() == "30"
+    page.reload()  # it is kept until it is forgotten
     press(page, "Look inside")
     page.get_by_role("tab", name="Logit lens").wait_for()
-    assert page.get_by_role("button", name="Close", exact=True).count() == 1
+    assert page.get_by_label("What the model writes").inner_text() == texts[0]
+    assert right in status(page).inner_text()
     press(page, "Forget it")
     page.get_by_text("Forgotten").wait_for()
-    for stored in (None, {"run": {"weights": 1}}, "["):
-        if stored:
-            page.evaluate("it => course.kept.keep(it)", stored)
-        page.reload()
-        page.get_by_role("button", name=TRAIN).wait_for()
-        page.wait_for_function("course.kept.recall().then(found => !found)")
-        assert page.locator(".sx-next-steps").count() == 0
+    page.reload()
+    page.wait_for_function("course.kept.recall().then(run => !run)")
+    assert page.locator(".sx-next-steps").count() == 0
 
 
 def test_runs_with_other_ideas_and_texts_stand_beside_those_before(page, tmp_path):
     first = train(page)
-    legend, field = page.locator(".sx-legend"), page.get_by_label(OWN)
-    written = page.locator(".sx-own-text [role=status]")
     page.get_by_label(re.compile("^ ?smear")).uncheck()
     second = train(page, steps=24)
     table = {row[0]: row[1:] for row in rows(page, ".sx-two-runs")}
     assert table["Steps"] == ["24", "20"] and table["Smear"] == ["off", "on"]
     assert table["loss"] == [f"{run['loss']:.3f}" for run in (second, first)]
-    assert "Width" not in table and "Text" not in table
-    assert "your run before" in legend.inner_text() and "nanoGPT" in legend.inner_text()
-
+    field, path = page.get_by_label("Teach it your text"), tmp_path / "mine.txt"
     field.fill("Too short.")
-    assert "10" in written.inner_text() and field.get_attribute("aria-invalid") == "true"
-    press(page, TRAIN)
-    status(page).filter(has_text="10 ").wait_for()
-    field.fill("Still too short.")
-    assert status(page).inner_text() == "", "it was of the text before"
-    path = tmp_path / "mine.txt"
+    assert field.get_attribute("aria-invalid") == "true"
     path.write_text("Zwölf Boxkämpfer, oh 🙂\n" * 300, encoding="utf-8")
     page.get_by_label("A file with your text").set_input_files(path)
-    written.filter(has_text="6,900").wait_for()
+    page.locator(".sx-own-text [role=status]", has_text="6,900").wait_for()
     run = train(page, steps=40)
     characters = len(set(path.read_text(encoding="utf-8")))
     assert run["curve"][0][1] == pytest.approx(math.log(characters), abs=1e-3) and run["loss"] < 2
-    assert "your run before" not in legend.inner_text()
     assert "nanoGPT" not in page.locator(".live-figure").inner_text(), "it has no rival"
 
 
-def test_a_browser_that_keeps_nothing_trains_and_says_so(browser, saved):
-    script = "Object.defineProperty(window, 'indexedDB', {get() { throw new Error('blocked'); }})"
-    with opened(browser, saved(FIGURE), script=script) as page:
-        train(page)
-        page.get_by_text("This browser keeps nothing here").wait_for()
-        assert page.get_by_role("button", name="Forget it").count() == 0
-
-
-def test_the_address_sets_what_it_may_and_nothing_slides_while_the_tab_trains(browser, site):
+def test_the_address_sets_what_it_may_and_the_picture_stays_while_the_tab_trains(browser, site):
     address = (site / "book" / "train_in_this_tab.html").as_uri()
     asked = "#steps=20&width=abc&layers=99&seed=-5&muon=0&other=<b>"
     with opened(browser, address + asked, faults=[]) as page:
-        page.locator(".live-figure[data-live=yes]").wait_for()
+        page.locator(LIVE).wait_for()
         open_folds(page, ".live-figure")
-        read = {name: page.get_by_label(name, exact=True).input_value() for name in ASKED}
-        assert read == ASKED
+        assert {x: page.get_by_label(x, exact=True).input_value() for x in ASKED} == ASKED
         assert not page.get_by_label("Muon for").is_checked()
         fill(page, Blocks=1, Width=5, Context=4)
-        page.locator("details").evaluate_all("all => all.forEach(e => { e.open = false; })")
-        tops = page.evaluate_handle("""() => {
-          const tops = new Set();
-          (function look() {
-            tops.add(document.querySelector('.live-figure .sx-scene').offsetTop);
-            requestAnimationFrame(look);
-          })();
+        top = page.locator(".live-figure .sx-scene").evaluate_handle("""scene => {
+          const tops = new Set([scene.offsetTop]), figure = scene.closest('.live-figure');
+          new ResizeObserver(() => tops.add(scene.offsetTop)).observe(figure);
           return tops;
         }""")
         press(page, TRAIN)
         trained(page)
         page.get_by_role("button", name="Forget it").wait_for()
         assert page.url.endswith("#width=5&context=4&steps=20&muon=0")
-        assert tops.evaluate("tops => tops.size") == 1
-        first = page.locator(".sx-next-steps a")
-        first.click()
+        assert top.evaluate("tops => tops.size") == 1
+        page.locator(".sx-next-steps a").first.click()
         page.wait_for_url("**/notebooks/01_bpe.html")
 
 
-def test_a_score_is_set_beside_that_of_the_run_which_opens_the_course():
-    text = Playhouse().text(4000)
-    last = f"{100 * load_measurements('film')['frames'][-1]['right']:.0f}"
-    told = {
-        name: race(Corpus(name, text, "directory")).settings["ease"]
-        for name in ("playhouse", "tinyshakespeare", "another")
-    }
-    assert f"{last} times" in told["playhouse"] and f"{last} after" in told["tinyshakespeare"]
-    assert told["another"] is None
-
-
-def test_a_run_waits_goes_on_and_stops(page):
+def test_a_run_waits_goes_on_and_stops_and_after_an_accident_the_model_of_before_comes_back(page):
     small(page, steps=400)
     press(page, TRAIN)
     page.get_by_text(re.compile(r"Step \d+ of 400")).wait_for()
-    width = page.get_by_label("Width", exact=True)
-    assert width.is_disabled()
-    press(page, "Pause")
-    page.get_by_role("button", name="Resume", exact=True).wait_for()
-    press(page, "Resume")
+    assert page.get_by_label("Width", exact=True).is_disabled()
+    press(page, "Pause", "Resume")
     before = page.evaluate("document.querySelector('progress').value")
     page.wait_for_function(f"document.querySelector('progress').value > {before}")
     press(page, "Stop")
     page.wait_for_function("document.querySelector('progress').value === 0")
-    assert width.is_enabled()
-
-
-def test_an_accident_is_one_press_and_the_model_of_before_comes_back(page):
     train(page)
     press(page, "Train much too fast")
     assert page.evaluate("document.activeElement.textContent") == "Pause"
-    words = status(page)
-    words.filter(has_text="The steps are too long").wait_for(timeout=60_000)
-    assert words.inner_text().endswith("Your earlier model is kept, below the settings.")
-    assert page.get_by_label("Rates").evaluate("e => e.value") == "5"
-    assert page.get_by_label("Steps", exact=True).evaluate("e => e.value") == "76"
+    status(page).filter(has_text="The steps are too long").wait_for(timeout=60_000)
+    assert status(page).inner_text().endswith("Your earlier model is kept, below the settings.")
     press(page, "Go on")
     page.locator("[data-turns='1']").wait_for()
-    assert page.get_by_role("button", name="Copy this talk").is_enabled()
 
 
-# ---- workers ----
-
-
-PROCESSORS = "Object.defineProperty(navigator, 'hardwareConcurrency', { get: () => COUNT })"
-
-
-def test_one_worker_and_two_give_the_same_run_of_a_seed(browser, saved):
-    runs = []
-    for count in "12":
-        script = PROCESSORS.replace("COUNT", count)
-        with opened(browser, saved(FIGURE), script=script) as page:
-            runs.append(train(page, steps=24))
-            page.get_by_label("Seed").first.fill("4")
-            other = train(page, steps=24)
-    one, two = (([loss for _, loss in run["curve"]], run["loss"]) for run in runs)
-    assert one == two and one[1] != other["loss"]
-    assert not runs[0]["together"] and runs[1]["usual"]["together"] > 0
-
-
-FAKE = """window.Worker = class {
-  constructor() { window.worker ??= this; this.got = []; }
-  postMessage(message) { this.got.push(message); }
-  say(message) { this.onmessage({ data: message }); }
-}"""
-
-
-def test_messages_of_a_stopped_run_are_not_those_of_the_next(browser, saved):
-    with opened(browser, saved(FIGURE), script=FAKE) as page:
-        for _ in range(2):
-            press(page, TRAIN, "Stop")
-        press(page, TRAIN)
-        page.get_by_role("button", name="Stop", exact=True).wait_for()
-        runs = page.evaluate("worker.got.filter(m => m.do === 'start').map(m => m.run)")
-        assert runs == [1, 2, 3]
-        page.evaluate("""worker.say({ is: "begun", run: 3, characters: ["a", "b"],
-          config: { vocab_size: 2, context_length: 9, n_heads: 1, n_layers: 1 },
-          first: Int32Array.of(0, 1) })""")
-        page.evaluate("worker.say({ is: 'step', run: 2, step: 3, loss: 2, seconds: 9 })")
-        page.evaluate("worker.say({ is: 'done', run: 1, loss: 1, seconds: 9, weights: [] })")
-        assert page.get_by_text("Step 3").count() == 0
-        page.evaluate("worker.say({ is: 'done', run: 3, loss: NaN, seconds: 9, weights: [] })")
-        assert "no number" in status(page).inner_text()
-        assert page.get_by_role("button", name=TRAIN).is_enabled()
+def test_a_seed_gives_the_same_run_again_and_another_gives_another(page):
+    first, again = train(page), train(page)
+    page.get_by_label("Seed").first.fill("4")
+    other = train(page)
+    losses = [[loss for _, loss in run["curve"]] for run in (first, again, other)]
+    assert losses[0] == losses[1] and losses[1][-1] != losses[2][-1]
 
 
 WITHOUT = {
-    "a worker that may not start": FAKE.replace(
-        "this.got = [];", "this.got = []; setTimeout(() => this.onerror({}), 50);"
-    ),
+    "a worker that may not start": """window.Worker = class {
+      constructor() { setTimeout(() => this.onerror({}), 50); }
+      postMessage() {}
+    }""",
     "workers and WebAssembly": "delete window.Worker; delete window.WebAssembly",
+    "a store": "Object.defineProperty(window, 'indexedDB', {get() { throw new Error('no'); }})",
 }
 
 
@@ -288,41 +167,22 @@ def test_the_page_does_the_work_without(browser, saved, without):
         run = train(page)
         assert len(run["curve"]) == 20 and run["loss"] < 3.5
         assert (run["kind"] == "plain") == ("WebAssembly" in without)
+        if without == "a store":
+            page.get_by_text("This browser keeps nothing here").wait_for()
 
 
 @pytest.mark.skipif(PROGRAM is None, reason="no Firefox on the PATH: nothing was trained in it")
-def test_in_firefox_too_it_trains_and_its_gradients_are_pytorchs(saved):
+def test_in_firefox_too_it_trains(saved):
     with Firefox() as page:
-        page.goto(saved(FIGURE))
         run = tab.in_the_tab(page, saved(FIGURE), seed=0, steps=20)
-        found = gradients.compare(
-            lambda asked: page.evaluate(f"({gradients.COMPUTE})({json.dumps(asked)})"),
-            **gradients.IDEAS,
-        )
     assert len(run["curve"]) == 20 and run["loss"] < run["curve"][0][1] - 1
-    for name, (difference, largest) in found["weights"].items():
-        assert difference < 1e-4 and largest > 1e-3, name
 
 
-# ---- what the page is built from ----
-
-
-def test_the_setting_is_that_of_the_stored_recipe():
-    config = read_config(COURSE.parent / "lab" / "configs" / "record-every-seed.toml")
-    for name, value in {**CONFIG, **FIXED}.items():
-        assert config["model"].get(name, value) == value, name
-    for name, value in TRAINING.items():
-        if name != "steps":
-            assert config["training"][name] == (tuple(value) if name == "betas" else value), name
-
-
-@pytest.mark.parametrize(
-    ("name", "kind"), [("tinyshakespeare", "shakespeare"), ("playhouse", "other")]
-)
-def test_prose_about_a_text_stands_only_where_the_site_is_built_with_it(monkeypatch, name, kind):
-    corpus = Corpus(name, "", "embedded")
-    monkeypatch.setattr("scratchformer.data.load_corpus", lambda _: corpus)
-    directives.register_directive("race-if", race_ext.IfDirective)
-    kinds = ("shakespeare", "other")
-    text = "".join(f".. race-if:: {each}\n\n   About {each}.\n\n" for each in kinds)
-    assert publish_doctree(text).astext() == f"About {kind}."
+def test_prose_about_a_text_stands_only_where_the_site_is_built_with_it(monkeypatch):
+    directives.register_directive("race-if", live_ext.IfDirective)
+    kinds = {"tinyshakespeare": "shakespeare", "playhouse": "other"}
+    text = "".join(f".. race-if:: {kind}\n\n   About {kind}.\n\n" for kind in kinds.values())
+    for name, kind in kinds.items():
+        corpus = Corpus(name, "", "embedded")
+        monkeypatch.setattr("scratchformer.data.load_corpus", lambda _, corpus=corpus: corpus)
+        assert publish_doctree(text).astext() == f"About {kind}."

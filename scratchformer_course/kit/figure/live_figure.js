@@ -85,6 +85,42 @@ course.define("live", () => {
     return { element, cells, show };
   }
 
+  // Words with a bar over each: show(shares, texts) gives heights from 0 to 1, and what is above
+  function wordBars(name, words, colour) {
+    const columns = words.map((word) => el("div", el("div"), el("div.sx-rail", el("div")), word));
+    const style = `--colour: var(--sx-${colour})`;
+    const element = el("div.sx-word-bars", { role: "group", "aria-label": name, style }, columns);
+    function show(shares, texts) {
+      for (const [i, { children }] of columns.entries()) {
+        children[0].textContent = texts[i];
+        children[1].firstChild.style.height = `${(100 * Math.max(0, shares[i])).toFixed(2)}%`;
+      }
+    }
+    return { element, show };
+  }
+
+  // A field for a number of at most this size: write(number) hears of each good one, refuse() of
+  // others, left() when the reader goes. fill(number) writes one, unless a reader is there
+  function numberField(name, largest, { write, refuse = () => {}, left }) {
+    const size = { min: -largest, max: largest, step: "any" };
+    const mark = (isGood) => input.setAttribute("aria-invalid", String(!isGood));
+    function oninput() {
+      const number = input.value === "" ? NaN : Number(input.value);
+      const isGood = Math.abs(number) <= largest; // NaN is not
+      mark(isGood);
+      if (isGood) write(number);
+      else refuse();
+    }
+    const on = { oninput, onblur: left };
+    const input = el("input", { type: "number", ...size, "aria-label": name, ...on });
+    function fill(number) {
+      if (document.activeElement === input) return;
+      input.value = number;
+      mark(true);
+    }
+    return { input, fill };
+  }
+
   // A grid whose cells know their data-row and data-column: to point at one, or to move to it by the
   // arrow keys, chooses it
   function gridCursor(grid, choose) {
@@ -140,6 +176,21 @@ course.define("live", () => {
   // The way of a line through points [x, y], and of the two lines of its axes
   const path = (points) =>
     `M${points.map(([x, y]) => `${x.toFixed(1)} ${y.toFixed(1)}`).join("L")}`;
+
+  // The lower half of a map of T by T cells, in few shapes: one for each of the shades from 1 up.
+  // shadeOf(t, s) gives a cell's, and 0 is not drawn
+  function shadedMap(T, shades, shadeOf, attributes = {}) {
+    const ways = Array(shades).fill("");
+    for (let t = 0; t < T; t++) {
+      for (let s = 0; s <= t; s++) {
+        const shade = Math.ceil(shadeOf(t, s));
+        if (shade > 0) ways[shade - 1] += `M${s} ${t}h1v1h-1z`;
+      }
+    }
+    return ways.map((d, i) =>
+      el("svg:path", { d, "fill-opacity": ((i + 1) / shades).toFixed(2), ...attributes }),
+    );
+  }
 
   // What is drawn or shown, in words for those who do not see it
   const describe = (element, text) => element.setAttribute("aria-label", text);
@@ -310,6 +361,7 @@ course.define("live", () => {
   const listed = (names) => names.join(", ").replace(/, ([^,]*)$/, " and $1");
   const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
   const mean = (numbers) => sum(numbers) / numbers.length;
+  const listOf = (length, make) => Array.from({ length }, (_, i) => make(i));
 
   // The places of some numbers, that of the largest first
   const ranked = (numbers) => Array.from(numbers.keys()).sort((a, b) => numbers[b] - numbers[a]);
@@ -317,11 +369,14 @@ course.define("live", () => {
   const title = (text = "") => el("p.sx-title", text);
   const note = (text) => el("p.sx-caption", text);
 
-  // A box that may scroll, and so is a tab stop with a name
-  function scrolling(kind, name) {
-    const tag = kind === "sx-scroll" ? "div" : "p";
-    return el(tag, { class: kind, tabindex: 0, role: "group", "aria-label": name });
-  }
+  // What the figure says of itself
+  const newStatus = (text = "") => el("p.sx-status", { role: "status" }, text);
+
+  // A part that is a tab stop with a name, as it may scroll
+  const region = (tag, name, ...children) =>
+    el(tag, { tabindex: 0, role: "group", "aria-label": name }, children);
+  const scrolling = (kind, name) =>
+    region(`${kind === "sx-scroll" ? "div" : "p"}.${kind.replaceAll(" ", ".")}`, name);
 
   // A table of texts or elements, or of cells that are made already; the first of each row is its
   // header. `sums` are rows at its foot
@@ -429,11 +484,11 @@ course.define("live", () => {
     }
   }
 
-  const parts = { el, newId, button, title, note, table, bar, label, wordMap };
-  const fields = { slider, sliderOver, choice, check, newSwitch, seedField };
-  const boxes = { scrolling, fold, tabs, bars, named };
+  const parts = { el, newId, button, title, note, table, bar, label, wordMap, wordBars };
+  const fields = { slider, sliderOver, choice, check, newSwitch, seedField, numberField };
+  const boxes = { newStatus, region, scrolling, fold, tabs, bars, named };
   const moves = { roving, rovingLine, gridCursor, press, player, draggable, placeIn, turnable };
-  const drawings = { drawing, words, line, circle, way, path, describe };
-  const texts = { format, grouped, percent, visible, listed, sum, mean, ranked };
+  const drawings = { drawing, words, line, circle, way, path, shadedMap, describe };
+  const texts = { format, grouped, percent, visible, listed, sum, mean, ranked, listOf };
   return { ...parts, ...fields, ...boxes, ...moves, ...drawings, ...texts, start, fetchLast };
 });

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from scratchformer.files import atomic_write
-from scratchformer_course.kit.figure.scripts import LOADER, SCRIPT, STYLE, files_of
+from scratchformer_course.kit.figure.scripts import LOADER, SCRIPT, STYLE, files_of, read
+from scratchformer_course.kit.figure.scripts import PACKAGE as PACKAGE
 
-PACKAGE = Path(__file__).resolve().parents[2]
 START = "course.live.start();"
 STORED = "SCRATCHFORMER_LIVE"  # = stored: outputs hold no scripts, the site brings them
 PAGE = """<!doctype html>
@@ -105,11 +105,6 @@ def _check(name: str, settings: dict[str, Any], still: str) -> None:
             f"the settings of the figure {name} are not what JSON can hold ({error}), expected "
             "finite numbers, texts, lists and dicts of them"
         ) from error
-
-
-def read(name: str) -> str:
-    """A script or a style of the package."""
-    return (PACKAGE / name).read_text(encoding="utf-8")
 
 
 def description_script(description: dict[str, Any]) -> str:

@@ -3,6 +3,7 @@
 
 course.define("textSlider", () => {
   const { el, sliderOver, player, format, drawing, words, way, describe } = course.live;
+  const { newStatus } = course.live;
   const WIDTH = 340;
   const LEFT = 34;
   const RIGHT = 318;
@@ -29,7 +30,7 @@ course.define("textSlider", () => {
     if (settings.plays) stop.element.append(play.button);
     const text = el("p.sx-text", { tabindex: 0, role: "group" });
     describe(text, `What ${settings.writer} writes`);
-    const status = el("p.sx-status", { role: "status" });
+    const status = newStatus();
     const curve = settings.line && curveOf(settings);
 
     function draw() {
@@ -90,5 +91,4 @@ course.define("textSlider", () => {
 
   course.figures.first_sample = build;
   course.figures.rungs_write = build;
-  return { heightOf, shareOf };
 });

@@ -1,7 +1,7 @@
 // The logit lens: what the model would predict if it stopped after each block.
 
 course.define("view_lens", () => {
-  const { el, percent, gridCursor, title, note, table, bar, ranked } = course.live;
+  const { el, percent, gridCursor, title, note, table, bar, ranked, region } = course.live;
   const { likeliest } = course.explorer;
   const { readOut, probabilities } = course.model;
   const WINDOW = 16; // tokens side by side, fewer if long: of a longer prompt the last are shown
@@ -15,7 +15,7 @@ course.define("view_lens", () => {
     let first;
     let p; // p[i][t]: probabilities after i blocks, for the token after t
     const map = el("div.sx-scroll");
-    const detail = el("div.sx-detail", { tabindex: 0, role: "group", "aria-label": "Details" });
+    const detail = region("div.sx-detail", "Details");
     const element = el("div.sx-columns", [
       el("div.sx-main.sx-wide", [
         map,

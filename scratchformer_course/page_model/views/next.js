@@ -1,8 +1,8 @@
 // The next token: its probabilities under the rules of sampling, and text, one draw at a time.
 
 course.define("view_next", () => {
-  const { el, percent, slider, button, note, scrolling, table, bar, seedField, ranked, fold } =
-    course.live;
+  const { el, percent, slider, button, note, scrolling, table, bar, seedField } = course.live;
+  const { ranked, fold, newStatus } = course.live;
   const { inFrames } = course.explorer;
   const { newScene, copyButton, shareButton, address } = course.scene;
   const { newCache, forward, probabilities, generator, pick } = course.model;
@@ -56,7 +56,7 @@ course.define("view_next", () => {
     const isAbout = settings.views.length === 1 && !isSimple;
     scene.element.classList.toggle("sx-low", isAbout);
     const reads = scrolling("sx-tokens sx-reading", "What it reads");
-    const drawn = el("p.sx-status", { role: "status" });
+    const drawn = newStatus();
     const list = el("div");
     const ruledOut = note("What has a hollow bar is ruled out by the sliders, and never drawn.");
     const ways = [Object.values(rules).map((rule) => rule.element), seed.element];

@@ -3,7 +3,7 @@
 
 course.define("view_patch", () => {
   const { el, format, percent, gridCursor, button, title, note, table, bar } = course.live;
-  const { sum, ranked, describe } = course.live;
+  const { listOf, newStatus, region, sum, ranked, describe } = course.live;
   const { promptField, inFrames, last, question, logOdds } = course.explorer;
   const { newCache, forward, probabilities } = course.model;
   const PLACES = 48; // how many are asked: of texts that differ earlier, the last ones
@@ -82,7 +82,7 @@ course.define("view_patch", () => {
     });
     const asked = tokenChoice("Asked about", drawAll);
     const rival = tokenChoice("against", drawAll);
-    const status = el("p.sx-status", { role: "status" });
+    const status = newStatus();
     const map = el("div.sx-scroll");
     const detail = el("div");
     const ofHeads = el("div.sx-of-heads");
@@ -99,12 +99,7 @@ course.define("view_patch", () => {
           ),
           status,
         ]),
-        el(
-          "div.sx-detail",
-          { tabindex: 0, role: "group", "aria-label": "Details" },
-          detail,
-          ofHeads,
-        ),
+        region("div.sx-detail", "Details", detail, ofHeads),
       ]),
     ]);
     const element = el("div", field.element, el("div.sx-side", copy), body);
@@ -149,7 +144,7 @@ course.define("view_patch", () => {
       runs = patching(model, state.ids, others);
       first = Math.max(changed[0], T - PLACES);
       fillChoices();
-      ends = Array.from({ length: L + 1 }, () => Array(T).fill(null));
+      ends = listOf(L + 1, () => Array(T).fill(null));
       const jobs = [];
       for (let t = T - 1; t >= first; t--) {
         for (let row = L; row >= 0; row--) {

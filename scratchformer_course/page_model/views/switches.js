@@ -2,7 +2,7 @@
 
 course.define("view_switches", () => {
   const { el, format, percent, roving, button, title, note, scrolling, table } = course.live;
-  const { check, fold, mean, describe } = course.live;
+  const { listOf, newStatus, region, check, fold, mean, describe } = course.live;
   const { inFrames, last, question, logOdds } = course.explorer;
   const { forward, losses, generate, probabilities } = course.model;
   const WRITTEN = 50; // tokens of text, for comparison
@@ -31,11 +31,9 @@ course.define("view_switches", () => {
       one.tabIndex = row || column ? -1 : 0;
       return one;
     }
-    const rows = Array.from({ length: L }, (_, i) => {
+    const rows = listOf(L, (i) => {
       const block = `block ${i + 1}`;
-      const heads = Array.from({ length: H }, (_, h) =>
-        toggle(i, h + 1, h + 1, `head ${h + 1} of ${block}`),
-      );
+      const heads = listOf(H, (h) => toggle(i, h + 1, h + 1, `head ${h + 1} of ${block}`));
       return [toggle(i, 0, block, block), ...heads];
     });
     const element = el("div.sx-toggles", { role: "group", style: `--columns: ${H}` }, rows);
@@ -72,7 +70,7 @@ course.define("view_switches", () => {
     const tokens = scrolling("sx-tokens", "Loss of each token");
     const before = scrolling("sx-text", "Text of the model");
     const after = scrolling("sx-text", "Text of the changed model");
-    const status = el("p.sx-status", { role: "status" });
+    const status = newStatus();
     const element = el("div.sx-columns", [
       el("div.sx-side", [
         note("Switch off a block, or one of its heads:"),
@@ -82,7 +80,7 @@ course.define("view_switches", () => {
         settings.simple ? fold("Other parts", checks) : null,
       ]),
       el("div.sx-main", [numbers, answers, about, tokens, fold("Every token as a table", list)]),
-      el("div.sx-detail", { tabindex: 0, role: "group", "aria-label": "What it writes" }, [
+      region("div.sx-detail", "What it writes", [
         title("The model writes"),
         before,
         title("Changed, it writes"),

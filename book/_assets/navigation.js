@@ -2,16 +2,10 @@
 // bar; and the route that a reader follows. It is chosen on the welcome page and kept in this browser;
 // at a chapter's end, Continue leads along it.
 
-course.define("ticks_and_routes", () => {
+course.define("navigation", () => {
   const { el, store } = course;
   const KEY = "course-route";
-  const LINKS = ".course-machine, .course-map, .course-route"
-    .split(", ")
-    .map((place) => `${place} a`)
-    .join(", ");
-
-  /** @type {{name: string, chapters: string[]}} */
-  const NO_ROUTE = { name: "", chapters: [] };
+  const LINKS = ":is(.course-machine, .course-map, .course-route) a";
 
   const button = (text, onclick) => course.button(text, onclick, { class: "course-button" });
 
@@ -38,21 +32,21 @@ course.define("ticks_and_routes", () => {
       if (!number) continue;
       const level = course.progress.level(number, done, place);
       const words = { done: " (done)", part: " (begun)" }[level];
-      link.querySelector(".course-circle")?.remove();
+      for (const old of link.querySelectorAll(".course-circle, .course-unseen")) old.remove();
       link.prepend(el("span.course-circle", { "data-level": level }));
-      link.querySelector(".course-unseen")?.remove();
       if (words) link.append(el("span.course-unseen", words));
     }
   }
 
   function check(link) {
-    if (!(link instanceof SVGElement)) {
-      const unseen = el("span.course-unseen", " done");
-      return el("span.course-check", " ✓", unseen);
-    }
+    if (!(link instanceof SVGElement))
+      return el("span.course-check", " ✓", el("span.course-unseen", " done"));
     const box = link.querySelector("rect").getBBox();
-    const place = { x: box.x + box.width - 9, y: box.y + box.height - 6 };
-    return el("svg:text.course-check", { ...place }, "✓");
+    return el(
+      "svg:text.course-check",
+      { x: box.x + box.width - 9, y: box.y + box.height - 6 },
+      "✓",
+    );
   }
 
   // ---- the machine -------------------------------------------------------------------------
@@ -89,8 +83,8 @@ course.define("ticks_and_routes", () => {
       };
       const box = type.endsWith("out") ? null : target.closest("a");
       if (box) add(numberOf(box));
-      for (const [number, each] of boxes)
-        each.classList.toggle("course-before", needed.has(number));
+      for (const [number, link] of boxes)
+        link.classList.toggle("course-before", needed.has(number));
       for (const path of map.querySelectorAll("[data-from]")) {
         const { from, to } = path.dataset;
         path.classList.toggle("course-before", needed.has(from) && needed.has(to));
@@ -102,52 +96,43 @@ course.define("ticks_and_routes", () => {
 
   // ---- the route ---------------------------------------------------------------------------
 
-  // The route that is followed, or null: there may be none, or one that this page did not write
-  function load() {
-    const { name, chapters } = store.recallObject(KEY) ?? {};
-    return typeof name === "string" && Array.isArray(chapters) ? { name, chapters } : null;
-  }
+  // The route that is followed, { name, chapters }; there may be none, or one that no page wrote
+  const load = () => {
+    const route = store.recallObject(KEY);
+    return Array.isArray(route?.chapters) ? route : { name: "", chapters: [] };
+  };
 
-  // Whether it is kept; null leaves the route
-  const keep = (route) => store.keep(KEY, route && JSON.stringify(route));
-
-  function onWelcome() {
-    const shows = [...document.querySelectorAll(".course-route")].map((section) => {
-      const chapters = section.dataset.route.split(" ");
-      const name = section.querySelector("h3").firstChild.textContent.trim();
-      const isFollowed = () => load()?.chapters.join(" ") === section.dataset.route;
-      const status = el("span", { role: "status" });
-      const choose = button("", () => {
-        const isKept = keep(isFollowed() ? null : { name, chapters });
-        for (const show of shows) show();
-        if (!isKept) status.textContent = "This browser keeps no data here, so no route either.";
-      });
-      section.append(el("p.course-route-line", choose, status));
-      return () => {
-        section.classList.toggle("course-followed", isFollowed());
-        choose.textContent = isFollowed() ? "Leave this route" : "Follow this route";
-        status.textContent = isFollowed()
-          ? "You follow it: at the end of a chapter, “Continue” leads along it. This browser keeps that."
-          : "";
-      };
+  function onWelcome(section) {
+    const chapters = section.dataset.route.split(" ");
+    const name = section.querySelector("h3").firstChild.textContent.trim();
+    const isFollowed = () => load().chapters.join(" ") === section.dataset.route;
+    const status = el("span", { role: "status" });
+    const choose = button("", () => {
+      const isKept = store.keep(KEY, isFollowed() ? null : JSON.stringify({ name, chapters }));
+      showRoutes();
+      if (!isKept) status.textContent = "This browser keeps no data here, so no route either.";
     });
+    section.append(el("p.course-route-line", choose, status));
     return () => {
-      for (const show of shows) show();
+      section.classList.toggle("course-followed", isFollowed());
+      choose.textContent = isFollowed() ? "Leave this route" : "Follow this route";
+      status.textContent = isFollowed()
+        ? "You follow it: at the end of a chapter, “Continue” leads along it. This browser keeps that."
+        : "";
     };
   }
 
-  function onChapter(chapter, pages) {
-    const onward = document.querySelector(".course-continue");
+  function onChapter(onward) {
     const title = onward.querySelector("span");
-    const own = { href: onward.href, title: title.textContent };
+    const usual = { href: onward.href, title: title.textContent };
     const href = `${document.querySelector(".navbar-brand").href.split("#")[0]}#where-to-start`;
     const line = el("a", { href });
     onward.before(el("p.course-route-line", line));
     return () => {
-      const { name, chapters } = load() ?? NO_ROUTE;
-      const place = chapters.indexOf(chapter);
+      const { name, chapters } = load();
+      const place = chapters.indexOf(numberOf(location));
       const after = pages.get(chapters[place + 1]) ?? { href, title: "Choose another route" };
-      const next = place < 0 ? own : after;
+      const next = place < 0 ? usual : after;
       onward.href = next.href;
       title.textContent = next.title;
       line.textContent =
@@ -160,13 +145,18 @@ course.define("ticks_and_routes", () => {
     const page = { href: link.href.split("#")[0], title: link.textContent };
     if (numberOf(link)) pages.set(numberOf(link), page);
   }
-  const chapter = numberOf(location);
   document.querySelectorAll(".course-machine").forEach(joinStops);
   document.querySelectorAll(".course-map").forEach(markNeeds);
-  const showRoute = chapter ? onChapter(chapter, pages) : onWelcome();
+  const shows = [
+    ...Array.from(document.querySelectorAll(".course-route"), onWelcome),
+    ...Array.from(document.querySelectorAll(".course-continue"), onChapter),
+  ];
+  function showRoutes() {
+    for (const show of shows) show();
+  }
   function show() {
     showTicks();
-    showRoute();
+    showRoutes();
   }
   show();
   addEventListener("course-progress", showTicks);

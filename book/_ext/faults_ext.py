@@ -1,4 +1,4 @@
-"""A Sphinx extension: what the page of thirty silent bugs shows of the patients of chapter 23.
+"""A Sphinx extension: what the page of thirty silent bugs shows of the faults of chapter 23.
 
 The symptom beside the curve, and the cause beside the faulty lines, the prices and the test:
 
@@ -18,6 +18,8 @@ its `diagnosis` has no words of its own.
 import inspect
 import textwrap
 from collections.abc import Callable
+from pathlib import Path
+from string import Template
 from typing import Any
 
 from docutils import nodes
@@ -25,42 +27,32 @@ from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+TEXTS = Path(__file__).resolve().parents[1] / "_tables"  # curve.md and diagnosis.md
 
-class PatientDirective(SphinxDirective):
-    """What is shown of a patient: Markdown, made of its name and the words on the page."""
+
+class FaultDirective(SphinxDirective):
+    """What is shown of a fault: Markdown, made of its name and the words on the page."""
 
     has_content = True
     required_arguments = 1
-    markdown: Callable[[str, str], str]
 
     def run(self) -> list[nodes.Node]:
         (name,), words = self.arguments, "\n".join(self.content)
+        text = TEXTS / f"{self.name}.md"
         try:
-            text = self.markdown(name, words)
+            values = values_of(name, words) if self.name == "diagnosis" else {"words": words}
         except KeyError as error:
             raise self.error(f"{error} is no patient, or has no words") from error
         for module in ("clinic", "faults", "invariants", "program"):
             self.env.note_dependency(f"scratchformer_course/ch23_silent_bugs/{module}.py")
+        self.env.note_dependency(str(text))
+        markdown = Template(text.read_text(encoding="utf-8")).substitute(values, name=name)
         box = nodes.container()
-        self.state.nested_parse(StringList(text.splitlines()), self.content_offset, box)
+        self.state.nested_parse(StringList(markdown.splitlines()), self.content_offset, box)
         return box.children
 
 
-def curve(name: str, symptom: str) -> str:
-    """The symptom, beside the curves of patient and twin."""
-    return f""":::::{{grid}} 1 1 2 2
-::::{{grid-item}}
-{symptom}
-::::
-::::{{grid-item}}
-:::{{drawing}} ch23_silent_bugs.appendix curves {name}
-:::
-::::
-:::::
-"""
-
-
-def diagnosis(name: str, cause: str) -> str:
+def values_of(name: str, cause: str) -> dict[str, str]:
     """The cause, its repair, its prices, which tests find it, and perhaps who has met it."""
     from scratchformer_course.ch23_silent_bugs.clinic import CLINIC
     from scratchformer_course.ch23_silent_bugs.faults import FAULTS
@@ -71,30 +63,18 @@ def diagnosis(name: str, cause: str) -> str:
         cause = case.cause
         where = "A near relation in public" if case.near else "In public"
         met = f"**{where}.** {case.found} See [{thread_name(case.thread)}]({case.thread})."
-    repair, test = "\n".join(fault.diff()), "\n".join(code_of(fault.invariant))
-    own, twin = f"silent_bugs.patients.{name}", f"silent_bugs.twins.{fault.setting}"
-    trained = str(fault.trained).lower()
-    return f"""**{fault.title}.** {cause} The repair, in `{fault.function.__qualname__}`:
-
-```diff
-{repair}
-```
-
-:::{{measured}}
-{{% from "patients.md" import prices, found_by %}}
-{{{{ prices({own}, {twin}, "{fault.setting}", "{fault.how}", {trained}) }}}}
-
-**With {{doc}}`diagnose <diagnosis>`.** {{{{ found_by(diagnoses.patients.{name}) }}}}
-:::
-
-**The test that finds it.** {inspect.getdoc(fault.invariant)}
-
-```python
-{test}
-```
-
-{met}
-"""
+    return {
+        "title": fault.title,
+        "cause": cause,
+        "part": fault.function.__qualname__,
+        "repair": "\n".join(fault.diff()),
+        "setting": fault.setting,
+        "how": fault.how,
+        "trained": str(fault.trained).lower(),
+        "invariant": inspect.getdoc(fault.invariant) or "",
+        "test": "\n".join(code_of(fault.invariant)),
+        "met": met,
+    }
 
 
 def code_of(function: Callable) -> list[str]:
@@ -112,16 +92,8 @@ def thread_name(address: str) -> str:
     return f"{owner}/{repository}, {'issue' if kind == 'issues' else 'pull request'} {number}"
 
 
-class CurveDirective(PatientDirective):
-    markdown = staticmethod(curve)
-
-
-class DiagnosisDirective(PatientDirective):
-    markdown = staticmethod(diagnosis)
-
-
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the two directives."""
-    app.add_directive("curve", CurveDirective)
-    app.add_directive("diagnosis", DiagnosisDirective)
+    app.add_directive("curve", FaultDirective)
+    app.add_directive("diagnosis", FaultDirective)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

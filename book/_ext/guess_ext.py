@@ -1,18 +1,18 @@
 """A Sphinx extension: a guess covers its answer, and nothing else, until the reader has guessed.
 
 A page asks for a guess with an empty `<div class="course-guess" data-question="name" …>` (all its
-attributes: book/_assets/guess.js). Here, what answers it is put into one veil:
+attributes: book/_assets/guess.js). Here, what answers it is put into one `course-guess-answer`:
 
 - The answer is the next output that is neither folded nor a live figure, or the next one below an
   empty `course-guess-result` with the same name.
 - `data-answer-is="prose"`: no output answers. The answer is the next prose.
 - It goes on to an empty `course-guess-end` with the same name, or else to the first paragraph, and
   at the latest to the next code, heading, exercise, live figure or other HTML.
-- Code and folds stay open: outputs move out of their cells, into the veil, which stands below the
-  code of the first, and above what is folded beside the others.
+- Code and folds stay open: outputs move out of their cells, into the answer, which stands below
+  the code of the first, and above what is folded beside the others.
 
-What is veiled can be read without JavaScript: one line in the page's head hides it, and the scripts
-put a low bar in its place.
+An answer can be read without JavaScript: one line in the page's head covers it, and guess.js puts a
+low bar in its place.
 """
 
 import re
@@ -26,30 +26,28 @@ from sphinx.util import logging
 
 MARKER = re.compile(r'<div\s[^>]*\bclass="course-guess(-result|-end|)"[^>]*>')
 OUTSIDE = {"course-exercise", "course-fold", "dropdown", "toggle"}  # they stay as they are
-SCRIPTS = ("guess-verdicts.js", "guess-covers.js", "guess.js")
-# Before the first paint. If the scripts have not come when all else has, nothing is hidden.
-HIDE = """(() => {
+# Before the first paint. If the script has not come when all else has, nothing is covered.
+COVER = """(() => {
   const root = document.documentElement;
   let never = null;
   try { never = localStorage.getItem("course-guess-never"); } catch {}
-  if (never === null) root.classList.add("course-covers");
-  addEventListener("load", () => {
-    if (!root.dataset.courseGuess) root.classList.remove("course-covers");
-  });
+  if (never === null) root.classList.add("course-guess-first");
+  addEventListener("load", () => globalThis.course?.guess ||
+    root.classList.remove("course-guess-first"));
 })();"""
 
 
-class veil(nodes.General, nodes.Element):  # named as docutils names its nodes
+class GuessAnswer(nodes.container):
     """What answers a question."""
 
 
-def visit_veil(self: Any, node: veil) -> None:
-    tag = self.starttag(node, "div", CLASS="course-veil", **{"data-question": node["question"]})
-    self.body.append(f'{tag}<div class="course-veiled">\n')
+def visit_answer(self: Any, node: GuessAnswer) -> None:
+    attributes = {"class": "course-guess-answer", "data-question": node["question"]}
+    self.body.append(self.starttag(node, "div", **attributes))
 
 
-def depart_veil(self: Any, node: veil) -> None:
-    self.body.append("</div></div>\n")
+def depart_answer(self: Any, node: GuessAnswer) -> None:
+    self.body.append("</div>\n")
 
 
 def blocks_of(parent: nodes.Element) -> Iterator[nodes.Element]:
@@ -82,11 +80,11 @@ def can_answer(node: nodes.Element) -> bool:
 
 def marker(node: nodes.Node) -> dict[str, str]:
     """The attributes of an element for a guess, `kind` among them; empty if it is none."""
-    found = MARKER.search(node.astext()) if isinstance(node, nodes.raw) else None
-    if not found:
+    tag = MARKER.search(node.astext()) if isinstance(node, nodes.raw) else None
+    if not tag:
         return {}
-    attributes = re.findall(r'([\w-]+)="([^"]*)"', found[0])
-    return {name: unescape(value) for name, value in attributes} | {"kind": found[1]}
+    attributes = re.findall(r'([\w-]+)="([^"]*)"', tag[0])
+    return {name: unescape(value) for name, value in attributes} | {"kind": tag[1]}
 
 
 def answers(blocks: list[nodes.Element]) -> Iterator[tuple[str, list[nodes.Element]]]:
@@ -94,27 +92,27 @@ def answers(blocks: list[nodes.Element]) -> Iterator[tuple[str, list[nodes.Eleme
 
     Raises ValueError, with the question, where there are none.
     """
-    found = [(i, attrs) for i, node in enumerate(blocks) if (attrs := marker(node))]
-    places = {(attrs["kind"], attrs["data-question"]): i for i, attrs in found}
+    markers = [(i, attrs) for i, node in enumerate(blocks) if (attrs := marker(node))]
+    places = {(attrs["kind"], attrs["data-question"]): i for i, attrs in markers}
     for kind, question in places:
         if ("", question) not in places:
             raise ValueError(f"course-guess{kind} of {question}: nobody asks this")
-    for i, attrs in found:
+    for i, attrs in markers:
         if attrs["kind"]:
             continue
         question = attrs["data-question"]
         begin = places.get(("-result", question), i)
         end = places.get(("-end", question))
-        prose = attrs.get("data-answer-is") == "prose"
-        if prose and end is None:
+        by_prose = attrs.get("data-answer-is") == "prose"
+        if by_prose and end is None:
             raise ValueError(f"the guess {question} is answered by prose and has no end")
         after = blocks[begin + 1 : end]
-        begins = (lambda x: not is_cell(x)) if prose else (lambda x: parts_of(x, "output"))
-        can = (j for j, x in enumerate(after) if can_answer(x) and begins(x))
-        first = next(can, None)
-        if first is None:
+        for j, node in enumerate(after):
+            if can_answer(node) and (not is_cell(node) if by_prose else parts_of(node, "output")):
+                yield question, list(up_to_end(after[j:], closed=end is not None))
+                break
+        else:
             raise ValueError(f"nothing answers the guess {question}")
-        yield question, list(up_to_end(after[first:], closed=end is not None))
 
 
 def up_to_end(blocks: list[nodes.Element], closed: bool) -> Iterator[nodes.Element]:
@@ -127,45 +125,43 @@ def up_to_end(blocks: list[nodes.Element], closed: bool) -> Iterator[nodes.Eleme
             return
 
 
-def veil_answers(app: Sphinx, doctree: nodes.document) -> None:
-    """`doctree-read`: what answers a question goes into its veil, without the code of its cells."""
+def cover_answers(app: Sphinx, doctree: nodes.document) -> None:
+    """`doctree-read`: puts what answers a question together, without the code of its cells."""
     try:
-        found = list(answers(list(blocks_of(doctree))))
+        answered = list(answers(list(blocks_of(doctree))))
     except ValueError as error:
         logging.getLogger(__name__).warning(str(error), location=app.env.docname)
         return
-    for question, blocks in found:
-        cover = veil("", question=question)
-        parent, at = blocks[0].parent, blocks[0].parent.index(blocks[0])
+    for question, blocks in answered:
+        answer = GuessAnswer("", question=question)
+        parent, place = blocks[0].parent, blocks[0].parent.index(blocks[0])
         for node in blocks:
             outputs = parts_of(node, "output")
             if not is_cell(node) or outputs == node.children:
                 parent.remove(node)
-                cover += node
+                answer += node
             elif outputs:
                 for output in outputs:
                     node.remove(output)
                 look = {"nb_element": "cell_code", "classes": node["classes"]}
-                cover += nodes.container("", *outputs, **look)
-        parent.insert(at + (blocks[0].parent is parent), cover)
+                answer += nodes.container("", *outputs, **look)
+        parent.insert(place + (blocks[0].parent is parent), answer)
 
 
-def add_files(
-    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
-) -> None:
+def add_files(app: Sphinx, pagename: str, _: str, context: dict, doctree: Any) -> None:
     """`html-page-context`: styles and scripts for a page with a guess, before those of models."""
     if 'class="course-guess"' not in context.get("body", ""):
         return
     app.add_css_file("guess.css", priority=900)  # after course.css, whose colours it takes
-    app.add_js_file(None, body=HIDE, priority=100)
-    for name in SCRIPTS:
+    app.add_js_file(None, body=COVER, priority=100)
+    for name in ("guess-verdicts.js", "guess.js"):
         # before sphinx_highlight.js, which takes the words that the reader looked for away
         app.add_js_file(name, defer="defer", priority=150)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Register the hooks: the veils are put on when all else is in its place."""
-    app.add_node(veil, html=(visit_veil, depart_veil))
-    app.connect("doctree-read", veil_answers, priority=900)
+    """Register the hooks: answers are put together when all else is in its place."""
+    app.add_node(GuessAnswer, html=(visit_answer, depart_answer))
+    app.connect("doctree-read", cover_answers, priority=900)
     app.connect("html-page-context", add_files)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
