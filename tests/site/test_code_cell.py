@@ -152,7 +152,8 @@ def test_it_is_written_run_stopped_kept_and_printed(browser, built, server, axe,
         field.fill(ENDLESS)
         button(page, "Run").click()
         says(page, "Checking")
-        button(page, "Stop").click()
+        with page.workers[0].expect_event("close"):
+            button(page, "Stop").click()
         assert status(page).inner_text() == "It was stopped."
         field.fill(PASSES)
         reload(page)  # the code is kept
