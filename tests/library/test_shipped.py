@@ -42,13 +42,11 @@ def test_a_model_is_small_enough_for_a_page_and_saved_and_read_again_the_same(
         assert torch.equal(p, q) and torch.equal(p, p.half().float())
 
 
-def test_the_records_are_of_these_weights_which_beat_counting():
+def test_the_berts_record_is_of_these_weights_which_beat_counting_neighbours():
     record, weights = shipped_record(BILINGUAL), shipped_folder(BILINGUAL) / "model.safetensors"
     assert hashlib.sha256(weights.read_bytes()).hexdigest() == record["sha256"]
     for kind, counted in record["counted"].items():
         assert record["validation"][kind]["English"] > counted["neighbours"]
-    losses = shipped_record(SHAKESPEARE)["losses"]
-    assert losses["validation_float16"] < min(losses["counted"].values())
 
 
 @pytest.mark.slow

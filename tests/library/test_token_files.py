@@ -152,7 +152,9 @@ def test_what_makes_no_files_is_refused_and_leaves_the_older_ones(old):
         assert files(old) == before
     (old / "val.bin").unlink()
     (old / "val.bin").mkdir()
-    with pytest.raises(IsADirectoryError, match=r"val\.bin is a folder, expected a file or noth"):
+    with pytest.raises(
+        IsADirectoryError, match=r"val\.bin is a folder, expected a file or nothing"
+    ):
         write_tokens(old, [TEXT], CHAR, overwrite=True)
     assert (old / "train.bin").read_bytes() == before["train.bin"]
 
