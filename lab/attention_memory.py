@@ -1,6 +1,6 @@
 """What attention costs in memory and time as texts grow: written out, and by the fused kernel.
 
-`python -m lab.table --only attention_memory` runs it. One head, 64 wide, over T positions, causal,
+`python -m lab.table` runs it. One head, 64 wide, over T positions, causal,
 float32. Explicit attention makes the (T, T) matrix of weights; PyTorch's fused kernel goes over it
 in blocks and never has it whole, if it is told that attention is causal, as the course's GPT says.
 Given the mask as a matrix, it turns that into numbers: one (T, T) matrix for all heads and the

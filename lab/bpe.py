@@ -1,6 +1,6 @@
 """Learning 4,000 merges on Tiny Shakespeare, and encoding it: ours beside its peers, in one run.
 
-`python -m lab.table --only bpe` runs it. The fast trainers take turns, seven rounds; the textbook's
+`python -m lab.table` runs it. The fast trainers take turns, seven rounds; the textbook's
 loop, three to ten minutes, runs once. With --quick 100 merges are learned, in one round.
 """
 

@@ -1,6 +1,6 @@
 """What the key/value cache is worth: the 10.8 M model writes with it and without, in one run.
 
-`python -m lab.table --only generation_speed` runs it. The weights are random: time does not depend
+`python -m lab.table` runs it. The weights are random: time does not depend
 on them. Two measures, each with and without a cache: the next token when 255 are there already (the
 context is full, the cache filled beforehand, and the tokens before it read in the same way, as
 generation does); and a whole context of 256 from one token by `generate`.

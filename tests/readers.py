@@ -1,12 +1,16 @@
 """The stubs of the chapters' exercises, and a reader who fills all of them."""
 
 import re
+import subprocess
+import sys
+import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
 
 from nbformat import NotebookNode
 
-NOTEBOOKS = sorted(Path(__file__).resolve().parents[1].glob("notebooks/[0-9]*.ipynb"))
+ROOT = Path(__file__).resolve().parents[1]
+NOTEBOOKS = sorted(ROOT.glob("notebooks/[0-9]*.ipynb"))
 CALL = re.compile(r"^checks\.(\w+)\((\w+)\)$", re.MULTILINE)
 CHOSEN = re.compile(r"^(\w+) = checks\.\1\.choose\(", re.MULTILINE)
 FILLED = """
@@ -24,6 +28,15 @@ def stubs(notebook: NotebookNode) -> Iterator[tuple[NotebookNode, str]]:
         call = CALL.search(cell.source) if cell.cell_type == "code" else None
         if call and call.group(1) == call.group(2) and "..." in cell.source:
             yield cell, call.group(1)
+
+
+def environment(folder: Path) -> Path:
+    """The Python of a new environment in a folder, which has all packages of this one."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "venv"], check=True)
+    version = "python{}.{}".format(*sys.version_info)
+    borrowed = folder / "venv" / "lib" / version / "site-packages" / "borrowed.pth"
+    borrowed.write_text(sysconfig.get_path("purelib"))
+    return folder / "venv" / "bin" / "python"
 
 
 def fill(notebook: NotebookNode) -> None:

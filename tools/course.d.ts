@@ -142,6 +142,12 @@ interface Live {
   way(d: string, kind?: string): SVGPathElement;
   named(name: Child, colour: string): HTMLElement;
   path(points: Numbers[]): string;
+  shadedMap(
+    T: number,
+    shades: number,
+    shadeOf: (t: number, s: number) => number,
+    attributes?: Attributes,
+  ): SVGPathElement[];
   describe(element: Element, text: string): void;
   format(number: number, digits?: number): string;
   grouped(number: number): string;

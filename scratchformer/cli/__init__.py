@@ -43,7 +43,6 @@ def _parser() -> argparse.ArgumentParser:
     add("inputs", nargs="*", metavar="INPUT", help="a UTF-8 text, a folder of them, - for stdin")
     add("--dataset", metavar="NAME", help="a Hugging Face dataset, or a folder with its files")
     add("--subset", help="of the dataset, where it has several")
-    add("--split", default="train", help="of the dataset (default: train)")
     add("--column", default="text", help="of the dataset (default: text)")
     add("--tokenizer", required=True, metavar="NAME", help="gpt2, char, or a saved FILE.json")
     add("--validation", type=float, default=0.1, help="share of the ids, the last (default: 0.1)")
@@ -67,8 +66,6 @@ def _parser() -> argparse.ArgumentParser:
     add = command.add_argument
     source = "a folder or a name of Hugging Face's, or module:function, which returns a model"
     add("source", metavar="SOURCE", help=f"{source}, or it and a dict of diagnose's arguments")
-    add("--vocab-size", type=int, metavar="N", help="where the model does not say it")
-    add("--context-length", type=int, metavar="N", help="likewise")
     add("--json", action="store_true", help="print all findings as JSON")
     command = commands.add_parser("chat", help="talk with a model")
     command.set_defaults(run=_chat)

@@ -22,7 +22,6 @@ def diagnose(options: argparse.Namespace) -> int:
     """Print a report, as text or JSON. Returns 1 if a test failed, 0 otherwise."""
     with contextlib.redirect_stdout(sys.stderr):  # what a model says while it is made
         model, given = _made(options.source)
-        given |= {n: v for n in ("vocab_size", "context_length") if (v := getattr(options, n))}
         report = diagnose_model(model, **given)
     if options.json:
         result = {"source": options.source, "healthy": report.healthy, "faults": report.faults}

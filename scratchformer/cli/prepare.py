@@ -48,7 +48,7 @@ def prepare(options: argparse.Namespace) -> None:
 
 
 def _dataset_documents(options: argparse.Namespace) -> Iterator[list[str]]:
-    for row in dataset_rows(options.dataset, options.split, options.subset):
+    for row in dataset_rows(options.dataset, subset=options.subset):
         if not isinstance(row.get(options.column), str):
             raise ValueError(f"no text in column {options.column!r} of {', '.join(row)}")
         yield [row[options.column]]

@@ -317,9 +317,9 @@ def save_as_gpt2(folder: str | Path, model: Any) -> None:
     write_model(folder, theirs, weights, format="pt")
 
 
-def refuse_other_shapes(parameters: dict[str, Tensor], given: dict[str, Tensor], source) -> None:
+def refuse_other_shapes(ours: dict[str, Tensor], given: dict[str, Tensor], source) -> None:
     """Raise ValueError if names or shapes of what `source` gave are not a model's `own`."""
-    shapes, expected = ({k: tuple(t.shape) for k, t in d.items()} for d in (given, parameters))
+    shapes, expected = ({k: tuple(t.shape) for k, t in d.items()} for d in (given, ours))
     if shapes != expected:
         name = min(k for k in shapes | expected if shapes.get(k) != expected.get(k))
         raise ValueError(
@@ -335,20 +335,16 @@ def refuse_no_numbers(name: str, tensor: Tensor, source: str | Path) -> None:
         raise ValueError(f"{source}: {name} ({tensor.dtype}) is not of finite floats only")
 
 
-def load_tensors(
-    parameters: dict[str, Tensor], given: dict[str, Tensor], source: str | Path
-) -> None:
+def load_tensors(ours: dict[str, Tensor], given: dict[str, Tensor], source: str | Path) -> None:
     """Copy what was `given` by `source` into a model's `own` tensors of the same names.
 
     Raises ValueError, and changes nothing, if names or shapes differ, or if for a parameter there
     are no finite floats.
     """
-    refuse_other_shapes(parameters, given, source)
-    for name in (n for n, tensor in parameters.items() if isinstance(tensor, nn.Parameter)):
+    refuse_other_shapes(ours, given, source)
+    for name in (n for n, tensor in ours.items() if isinstance(tensor, nn.Parameter)):
         refuse_no_numbers(name, given[name], source)
-        refuse_no_numbers(
-            name, given[name].to(parameters[name].dtype), source
-        )  # those too large for it
+        refuse_no_numbers(name, given[name].to(ours[name].dtype), source)  # those too large for it
     with torch.no_grad():
-        for name, tensor in parameters.items():
+        for name, tensor in ours.items():
             tensor.copy_(given[name])

@@ -2,14 +2,14 @@
 
 course.define("ch21_answers", () => {
   const { el, sliderOver, note, format, title, newStatus, choice, drawing, words } = course.live;
-  const { way, sum: total } = course.live;
+  const { way, sum } = course.live;
   const visible = (text) => text.replaceAll("\n", "⏎");
 
   // Whether "47+38" answers 85, and whether it needs a borrow; null for what is no sum
   function judge(n, text) {
-    const sum = /^(\d\d)\+(\d\d)/.exec(text);
-    if (!sum) return null;
-    const [a, b] = [Number(sum[1]), Number(sum[2])];
+    const match = /^(\d\d)\+(\d\d)/.exec(text);
+    if (!match) return null;
+    const [a, b] = [Number(match[1]), Number(match[2])];
     return { right: a + b === n, borrow: n % 10 < a % 10 };
   }
 
@@ -23,6 +23,13 @@ course.define("ch21_answers", () => {
         return el("li", { class: found ? `sx-ans-${kind}` : null }, parts);
       }),
     );
+  }
+
+  // The chances of a right answer, of one that needs a borrow, and of a wrong one
+  function chances(n, [right, wrong]) {
+    const hard = right.filter((_, a) => n % 10 < a % 10);
+    const [r, h, w] = [right, hard, wrong].map((numbers) => sum(numbers) / 1e4);
+    return { right: r, hard: h, wrong: w };
   }
 
   // Bars over the first number: right below, wrong on top; marks where a borrow is needed
@@ -42,11 +49,10 @@ course.define("ch21_answers", () => {
         return tall < 0.2 ? "" : box(a, y, 0.86 * width, -tall);
       });
     const marks = all.map((_, a) => (n % 10 < a % 10 ? box(a, 93, width, 4) : ""));
-    const sum = (numbers) => total(numbers) / 1e4;
-    const hard = sum(right.filter((_, a) => n % 10 < a % 10));
+    const chance = chances(n, [right, wrong]);
     const about =
-      `First numbers of the answers to ${n} by the ${name}: ${format(sum(right), 2)} right, ` +
-      `of which ${format(hard, 2)} need a borrow, ${format(sum(wrong), 2)} wrong.`;
+      `First numbers of the answers to ${n} by the ${name}: ${format(chance.right, 2)} right, ` +
+      `of which ${format(chance.hard, 2)} need a borrow, ${format(chance.wrong, 2)} wrong.`;
     return drawing(440, 120, { class: "sx-ans-bars", "aria-label": about }, [
       el("svg:path", { d: boxes(right).join(""), fill: "var(--sx-value)" }),
       el("svg:path", { d: boxes(wrong, right).join(""), fill: "var(--sx-key)" }),
@@ -67,18 +73,16 @@ course.define("ch21_answers", () => {
 
     function draw() {
       const [, name, film] = stages[stage.at()];
-      const { n, answers: texts, bars: chances } = film[at.get()];
-      const sums = total(chances.flat()) / 1e4;
-      const right = total(chances[0]) / 1e4;
-      const hard = total(chances[0].filter((_, a) => n % 10 < a % 10)) / 1e4;
+      const { n, answers: texts, bars: numbers } = film[at.get()];
+      const { right, hard, wrong } = chances(n, numbers);
       const chance =
-        sums < 0.01
+        right + wrong < 0.01
           ? "It continues with questions: the chance of a sum is below 0.01."
           : `Right: ${format(right, 2)}. Of the right answers ${format(hard / Math.max(right, 1e-9), 2)} need a borrow.`;
       host.replaceChildren(
         el("div.sx-columns", [
           el("div.sx-ans-left", title(`${n}?`), listed(n, texts)),
-          el("div.sx-ans-side", [bars(n, chances, name), newStatus(chance)]),
+          el("div.sx-ans-side", [bars(n, numbers, name), newStatus(chance)]),
         ]),
       );
     }

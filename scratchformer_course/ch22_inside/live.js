@@ -2,8 +2,8 @@
 // that are expected. At its end heads can be silenced, each choice of them, since all are stored.
 
 course.define("ch22_inside", () => {
-  const { el, button, sliderOver, note, format, listed, title, table, newStatus } = course.live;
-  const { region, drawing, words, way, circle, path, describe } = course.live;
+  const { el, shadedMap, button, sliderOver, note, format, listed, title, table } = course.live;
+  const { newStatus, region, drawing, words, way, circle, path, describe } = course.live;
   const LEVELS = "0123456789abcdefghijklmnopqrstuvwxyz"; // of a weight, from 0 to 1
   const SHADES = 5; // in which weights are drawn
   const [WIDTH, HEIGHT, LEFT, BOTTOM] = [330, 170, 34, 142]; // of the loss curve
@@ -24,22 +24,6 @@ course.define("ch22_inside", () => {
     return [right.length, again.filter(Boolean).length];
   }
 
-  // The lower half of a map, row by row -> a path for each shade, light to dark
-  function shades(own, n, cell) {
-    const paths = Array(SHADES).fill("");
-    let at = 0;
-    for (let t = 0; t < n; t++) {
-      for (let s = 0; s <= t; s++) {
-        const shade = Math.ceil((LEVELS.indexOf(own[at++]) / 35) * SHADES - 0.2);
-        if (shade > 0) {
-          const [x, y, w] = [s * cell, t * cell, cell].map((x) => Number(x.toFixed(2)));
-          paths[shade - 1] += `M${x} ${y}h${w}v${w}h-${w}z`;
-        }
-      }
-    }
-    return paths;
-  }
-
   // What is on show: a frame of the run, or its end without the silenced heads
   function shown({ song, frames, losses, best: all, second }, step, silenced) {
     const frame = frames[step];
@@ -49,6 +33,10 @@ course.define("ch22_inside", () => {
     const { maps, after } = second[silenced & 15]; // block 2 hangs on block 1
     return { ...frame, loss, best, after, maps: [...frame.maps.slice(0, 4), ...maps] };
   }
+
+  // A map is stored row by row, up to the diagonal
+  const shadeOf = (map) => (t, s) =>
+    (LEVELS.indexOf(map[(t * (t + 1)) / 2 + s]) / 35) * SHADES - 0.2;
 
   function sentence({ heads, song, frames }, frame, silenced) {
     const [right, total] = copied(song, frame.best);
@@ -132,13 +120,7 @@ course.define("ch22_inside", () => {
         describe(tile, `Silence head ${name}, ${what} ${format(value, 2)}`);
         picture.replaceChildren(
           el("svg:path", { d: `M0 0L${n} ${n}H0z`, class: "sx-song-half" }),
-          ...shades(frame.maps[i], n, 1).map((d, shade) =>
-            el("svg:path", {
-              d,
-              fill: `var(--sx-${colour})`,
-              "fill-opacity": ((shade + 1) / SHADES).toFixed(2),
-            }),
-          ),
+          ...shadedMap(n, SHADES, shadeOf(frame.maps[i]), { fill: `var(--sx-${colour})` }),
         );
       });
     }
@@ -188,5 +170,5 @@ course.define("ch22_inside", () => {
   }
 
   course.figures.silence = build;
-  return { repeats, copied, shades, shown, sentence };
+  return { repeats, copied, shown };
 });

@@ -10,13 +10,13 @@ from scratchformer_course.teaching.tables import exercises
 PATIENCE = 60.0  # seconds for a check: a busy machine is no mistake
 
 EXERCISES = {path.stem: exercises(path.stem) for path in NOTEBOOKS}
-ALL = [(chapter, each) for chapter, found in EXERCISES.items() for each in found]
+ALL = [(chapter, exercise) for chapter, table in EXERCISES.items() for exercise in table]
 
 
 def of(exercises):
     """One test for each of these exercises, called `08_rotary.rotate`."""
-    names = [f"{chapter}.{each.name}" for chapter, each in exercises]
-    return pytest.mark.parametrize("exercise", [each for _, each in exercises], ids=names)
+    names = [f"{chapter}.{exercise.name}" for chapter, exercise in exercises]
+    return pytest.mark.parametrize("exercise", [exercise for _, exercise in exercises], ids=names)
 
 
 @functools.cache

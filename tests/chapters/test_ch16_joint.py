@@ -12,10 +12,10 @@ N, D = map(np.ravel, np.meshgrid([2e4, 5e4, 1e5, 2e5], [5e5, 1e6, 2e6]))
 
 @pytest.mark.parametrize("floor", [0.3, None])
 def test_a_law_is_found_again_from_its_own_losses(floor):
-    found = fit_joint(N, D, LAW(N, D), floor)
-    assert found(N, D) == pytest.approx(LAW(N, D), rel=1e-3)
+    law = fit_joint(N, D, LAW(N, D), floor)
+    assert law(N, D) == pytest.approx(LAW(N, D), rel=1e-3)
     if floor is not None:
-        assert found(5e5, 1e7) == pytest.approx(LAW(5e5, 1e7), rel=0.01)
+        assert law(5e5, 1e7) == pytest.approx(LAW(5e5, 1e7), rel=0.01)
 
 
 def test_a_given_start_finds_what_several_starts_find():
@@ -34,9 +34,9 @@ def test_without_the_exponent_it_is_hoffmanns_law():
 def test_an_exponent_that_is_given_is_kept_and_the_rest_is_fitted():
     added = JointLaw(E=0.3, N0=7000.0, alpha=1.2, D0=3e5, beta=1.3, gamma=1.0)
     for floor in (0.3, None):
-        found = fit_joint(N, D, added(N, D), floor, gamma=1.0)
-        assert found.gamma == 1
-        assert found(N, D) == pytest.approx(added(N, D), rel=1e-3)
+        law = fit_joint(N, D, added(N, D), floor, gamma=1.0)
+        assert law.gamma == 1
+        assert law(N, D) == pytest.approx(added(N, D), rel=1e-3)
 
 
 def test_no_size_is_better_than_the_best():

@@ -8,23 +8,18 @@ import torch
 
 from lab import nanogpt
 from scratchformer.cli import read_config
-from scratchformer.training import evaluate
 
 ROOT = Path(__file__).resolve().parents[2]
 V = 65
 IDS = torch.randint(V, (700,), generator=torch.Generator().manual_seed(0))
 
 
-def test_the_rival_is_nanogpt_s_network_and_learns():
+def test_the_rival_is_nanogpt_s_network_learns_and_has_its_rates():
     theirs = nanogpt.reference(V)
     assert sum(p.numel() for p in theirs.parameters()) == 804_096  # as its own code counts
     assert all(block.mlp.activation.approximate == "none" for block in theirs.h)
-    model, curve = nanogpt.reference_run(IDS, V, seed=0, steps=60)
+    _, curve = nanogpt.reference_run(IDS, V, seed=0, steps=60)
     assert curve["train_loss"][0] > 4 > 3.5 > curve["train_loss"][-1]
-    assert evaluate(model, IDS, 64) < 3.5
-
-
-def test_the_rivals_rate_rises_then_falls_to_a_tenth():
     rates = [nanogpt.reference_rate(step, 2000) for step in (0, 100, 1050, 1999)]
     assert rates == pytest.approx([1e-3 / 101, 1e-3, 5.5e-4, 1e-4], rel=1e-3)
 

@@ -7,14 +7,6 @@ from scratchformer.data.batches import WindowSampler
 from scratchformer_course.ch17_speedrun.windows import RaceWindows
 
 
-@pytest.mark.parametrize("replacement", [True, False])
-def test_without_late_options_they_are_window_samplers(replacement):
-    ids = torch.arange(300)
-    ours, plain = (kind(ids, 4, 8, 3, replacement) for kind in (RaceWindows, WindowSampler))
-    for _ in range(20):
-        assert all(map(torch.equal, next(ours), next(plain)))
-
-
 def test_windows_double_after_some_batches_and_each_pass_still_takes_a_window_once():
     sampler = RaceWindows(torch.arange(200), 4, 8, 0, replacement=False, double_after=3)
     shapes = [next(sampler)[0].shape for _ in range(3)]
@@ -27,46 +19,34 @@ def test_windows_double_after_some_batches_and_each_pass_still_takes_a_window_on
 
 @pytest.mark.parametrize("replacement", [True, False])
 def test_only_late_windows_come_from_the_tail_and_about_as_many_as_asked(replacement):
-    options = {"replacement": replacement, "tail_share": 0.05}
-    ids = torch.arange(10_000)
-    sampler = RaceWindows(ids, 40, 5, 1, tail_after=20, tail_chance=0.5, **options)
-    plain = RaceWindows(ids, 40, 5, 1, **options)
+    ids, late = torch.arange(10_000), {"tail_after": 20, "tail_chance": 0.5, "tail_share": 0.05}
+    sampler = RaceWindows(ids, 40, 5, 1, replacement, **late)
+    plain = WindowSampler(ids, 40, 5, 1, replacement)
     for step in range(60):
-        x, usual = next(sampler)[0], next(plain)[0]
+        (x, y), usual = next(sampler), next(plain)[0]
         changed = (x != usual).any(dim=1)
-        assert step >= 20 or not changed.any()
-        assert (x[changed] >= 9500).all()
-        if step >= 20:
-            assert 8 <= changed.sum() <= 32  # 20 of 40: four deviations
-    everywhere = RaceWindows(ids, 40, 5, 1, tail_after=0, tail_chance=1.0, **options)
-    assert (next(everywhere)[0] >= 9500).all()
+        assert (x[changed] >= 9500).all() and torch.equal(y, x + 1)
+        assert 8 <= changed.sum() <= 32 if step >= 20 else not changed.any()  # 20 of 40 on average
 
 
 def test_late_windows_resume_exactly():
-    make = lambda: RaceWindows(  # noqa: E731
-        torch.arange(300), 4, 8, 2, replacement=False, double_after=3, tail_after=2, tail_share=0.3
-    )
-    whole, first = make(), make()
-    batches = [next(whole) for _ in range(8)]
+    ids, late = torch.arange(300), {"double_after": 3, "tail_after": 2, "tail_share": 0.3}
+    straight, first, second = (RaceWindows(ids, 4, 8, 2, False, **late) for _ in range(3))
+    batches = [next(straight) for _ in range(8)]
     for _ in range(4):
         next(first)
-    second = make()
     second.load_state_dict(first.state_dict())
-    for x, y in batches[4:]:
-        other = next(second)
-        assert torch.equal(x, other[0]) and torch.equal(y, other[1])
+    for batch in batches[4:]:
+        assert all(map(torch.equal, batch, next(second)))
 
 
-@pytest.mark.parametrize(
-    "wrong, message",
-    [
-        ({"double_after": -1}, "double_after=-1, expected a number of batches"),
-        ({"double_after": 0, "context_length": 60}, "context_length=120 must be at least 1"),
-        ({"tail_after": 1, "tail_share": 0.0}, "tail_share=0.0, expected more than 0"),
-        ({"tail_after": 1, "tail_chance": 1.5}, "tail_chance=1.5, expected 0 to 1"),
-    ],
-)
-def test_options_without_sense_are_refused(wrong, message):
-    sizes = {"batch_size": 4, "context_length": 8, "seed": 0} | wrong
-    with pytest.raises(ValueError, match=message):
-        RaceWindows(torch.arange(100), **sizes)
+def test_options_without_sense_are_refused():
+    for message, changes in {
+        "double_after=-1, expected a number of batches": {"double_after": -1},
+        "context_length=120 must be at least 1": {"double_after": 0, "context_length": 60},
+        "tail_share=0.0, expected more than 0": {"tail_after": 1, "tail_share": 0.0},
+        "tail_chance=1.5, expected 0 to 1": {"tail_after": 1, "tail_chance": 1.5},
+    }.items():
+        sizes = {"batch_size": 4, "context_length": 8, "seed": 0} | changes
+        with pytest.raises(ValueError, match=message):
+            RaceWindows(torch.arange(100), **sizes)

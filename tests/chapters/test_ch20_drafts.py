@@ -5,18 +5,18 @@ The loop is the page's: its cells are read from the notebook.
 
 import itertools
 import random
-from pathlib import Path
 
 import nbformat
 import pytest
 import torch
+from readers import ROOT
 from torch.nn import functional
 
+from scratchformer.attention import KeyValueCache
 from scratchformer.generation import generate
 from scratchformer.models import GPT, GPTConfig
 from scratchformer_course.ch20_inference import exercises
 
-NOTEBOOK = Path(__file__).resolve().parents[2] / "notebooks" / "20_inference.ipynb"
 V = 4
 EIGHTHS = [row for row in itertools.product(range(9), repeat=V) if sum(row) == 8]
 DRAFTS = [row for row in EIGHTHS if set(row) <= {1, 2, 4}]  # p / q is a number of eighths
@@ -34,87 +34,67 @@ def test_the_first_token_of_a_pass_has_exactly_the_probabilities_of_the_model(ru
         assert torch.allclose(chance, p[0], atol=1e-6), (p, q)
 
 
-class Layer:
-    """A cache that only counts."""
-
-    def __init__(self):
-        self.length = 0
-
-    def __len__(self):
-        return self.length
-
-
 class Bigram:
     """A model that knows the last token; it reads with a cache, and insists on reading all."""
 
     context_length = 64
-
-    def __init__(self):
-        logits = torch.randn(V, V, generator=torch.Generator().manual_seed(1))
-        self.p = logits.softmax(dim=-1)
+    p = torch.randn(V, V, generator=torch.Generator().manual_seed(1)).softmax(dim=-1)
 
     def new_cache(self):
-        return [Layer()]
+        return [KeyValueCache(self.context_length)]
 
     def __call__(self, ids, cache):
-        cache[0].length += ids.shape[1]
+        cache[0].append(*torch.zeros(2, 1, 1, ids.shape[1], 1))
         return self.p[ids].log()
 
 
 @pytest.fixture(scope="module")
 def speculate():
     """The page's loop."""
-    cells = {cell["id"]: cell.source for cell in nbformat.read(NOTEBOOK, as_version=4).cells}
+    notebook = nbformat.read(ROOT / "notebooks" / "20_inference.ipynb", as_version=4)
+    cells = {cell["id"]: cell.source for cell in notebook.cells}
     rewind = cells["inf-10"].split("def rewind")[1].split("big =")[0]
-    at = cells["at-54"]
     names = {"torch": torch, "F": functional, "accepted": exercises.accepted.right}
-    for source in (f"def rewind{rewind}", at, cells["inf-54b"]):
+    for source in (f"def rewind{rewind}", cells["at-54"], cells["inf-54b"]):
         exec(source, names)
     return names["speculate"]
 
 
-def by_rows(row_after):
-    """A draft from a function of the last token -> a row of probabilities."""
+def by_rows(p):
+    """A draft from a table: the last token -> a row of probabilities."""
 
     def draft(text, most, temperature, g):
-        tokens, q = [], []
-        for _ in range(most):
-            q.append(row_after([*text, *tokens][-1]))
-            if temperature == 0:
-                q[-1] = torch.eye(len(q[-1]))[q[-1].argmax()]
-            tokens.append(int(torch.multinomial(q[-1], 1, generator=g)))
-        return tokens, torch.stack(q) if q else torch.zeros(0, 1)
+        tokens, q = [], torch.zeros(most, p.shape[1])
+        for i in range(most):
+            row = p[[*text, *tokens][-1]]
+            q[i] = row if temperature else torch.eye(len(row))[row.argmax()]
+            tokens.append(int(torch.multinomial(q[i], 1, generator=g)))
+        return tokens, q
 
     return draft
 
 
 def test_a_whole_text_is_distributed_as_the_models_own(speculate):
-    model, q = Bigram(), torch.tensor([0.1, 0.2, 0.3, 0.4])
+    model, draft = Bigram(), by_rows(torch.tensor([0.1, 0.2, 0.3, 0.4]).expand(V, V))
     tries, counts = 1500, torch.zeros(V, V, V)
     for seed in range(tries):
-        text, passes = speculate(model, [0], 3, by_rows(lambda last: q), 2, seed=seed)
+        text, passes = speculate(model, [0], 3, draft, 2, seed=seed)
         counts[tuple(text[1:])] += 1
         assert 1 <= passes <= 3
-    p = model.p
-    expected = tries * p[0][:, None, None] * p[:, :, None] * p[None]
+    expected = tries * model.p[0][:, None, None] * model.p[:, :, None] * model.p[None]
     common = expected > 5
     apart = ((counts - expected).square() / expected)[common].sum()
     assert apart < 1.6 * common.sum(), (apart, common.sum())
 
 
-@pytest.fixture(scope="module")
-def gpt():
+@pytest.mark.parametrize("k", [0, 3])
+def test_greedy_text_with_a_cache_is_that_of_generate(speculate, k):
     torch.manual_seed(0)
     gpt = GPT(GPTConfig(12, 48, d_model=24, n_heads=2, n_layers=2)).eval()
     for p in gpt.parameters():
         p.data *= 8  # a model that is sure of something
-    return gpt
-
-
-@pytest.mark.parametrize("k", [0, 3])
-def test_greedy_text_with_a_cache_is_that_of_generate(speculate, gpt, k):
-    q = torch.randn(12, 12, generator=torch.Generator().manual_seed(2)).softmax(dim=-1)
+    draft = by_rows(torch.randn(12, 12).softmax(dim=-1))
     for start in ([3], [1, 2, 3, 4, 5]):
         alone = generate(gpt, torch.tensor([start]), 30, temperature=0.0)[0].tolist()
-        text, passes = speculate(gpt, start, 30, by_rows(lambda last: q[last]), k, 0)
+        text, passes = speculate(gpt, start, 30, draft, k, 0)
         assert text == alone and (passes == 30 if k == 0 else passes <= 30)

@@ -3,7 +3,6 @@
 import pytest
 import torch
 
-from scratchformer.data.playhouse import RULES
 from scratchformer_course.ch22_inside import play
 
 
@@ -12,38 +11,27 @@ def couplets():
     return play.couplets(3, scenes=150)
 
 
-def words_at(couplets, name, shift=0):
-    rows = torch.arange(len(couplets))
-    return [play.VOCABULARY[i] for i in couplets.ids[rows, couplets.at[name] + shift].tolist()]
-
-
-def test_the_grammar_forgets_the_rhyme_until_the_slot():
-    for article, name, alternative in zip(
-        play.ARTICLES, play.CLASSES, RULES["RHYME"].alternatives, strict=True
-    ):
-        assert alternative == (article, name, ",", "/", "ANSWER", f"{name}S", ".")
+def words(ids):
+    return [play.VOCABULARY[i] for i in ids.tolist()]
 
 
 def test_the_tokens_of_a_play_are_its_words_signs_and_breaks():
     assert play.split("Alas, the day,\nstill love") == "Alas , the day , \n still love".split(" ")
-    first = [play.VOCABULARY[i] for i in play.tokens(0, 5_000)[:3].tolist()]
-    assert first == ["Scene", ".", "A"]
+    assert words(play.tokens(0, 5_000)[:3]) == ["Scene", ".", "A"]
 
 
-def test_each_part_of_a_couplet_stands_where_it_is_said_to(couplets):
+def test_each_part_of_a_couplet_is_at_its_place_and_the_answer_has_the_owed_rhyme(couplets):
+    at, rows = couplets.at, torch.arange(len(couplets))
     assert len(couplets) > 50 and couplets.ids.shape[1] == play.CONTEXT
-    assert set(words_at(couplets, "comma")) == {","}
-    assert set(words_at(couplets, "line break")) == {"\n"}
-    owed = [play.FIRST[c] for c in couplets.rhyme.tolist()]
-    assert all(w in own for w, own in zip(words_at(couplets, "rhyme word"), owed, strict=True))
-
-
-def test_the_answer_after_the_slot_has_the_owed_rhyme(couplets):
-    slot, rows = couplets.at["slot"], torch.arange(len(couplets))
-    inside = slot + 1 < play.CONTEXT
-    answers = couplets.ids[rows[inside], slot[inside] + 1]
+    assert set(words(couplets.ids[rows, at["comma"]])) == {","}
+    assert set(words(couplets.ids[rows, at["line break"]])) == {"\n"}
+    rhyme_words = words(couplets.ids[rows, at["rhyme word"]])
+    for word, rhyme in zip(rhyme_words, couplets.rhyme.tolist(), strict=True):
+        assert word in play.FIRST[rhyme]
+    inside = at["slot"] + 1 < play.CONTEXT
+    answers = couplets.ids[rows[inside], at["slot"][inside] + 1]
     assert torch.equal(play.OF_ANSWER[answers], couplets.rhyme[inside])
-    assert (slot > couplets.at["first word"]).all()
+    assert (at["slot"] > at["first word"]).all()
 
 
 def test_a_pair_differs_in_the_article_and_the_rhyme_word_alone():
@@ -52,7 +40,7 @@ def test_a_pair_differs_in_the_article_and_the_rhyme_word_alone():
     assert differ == [pairs.start, pairs.start + 1] and len(pairs.clean) == 120
     for ids, rhyme in ((pairs.clean, pairs.rhyme), (pairs.other, pairs.other_rhyme)):
         for row, c in zip(ids, rhyme.tolist(), strict=True):
-            article, word = (play.VOCABULARY[i] for i in row[pairs.start :][:2].tolist())
+            article, word = words(row[pairs.start :][:2])
             assert article == play.ARTICLES[c] and word in play.FIRST[c]
     assert (pairs.rhyme != pairs.other_rhyme).all()
 

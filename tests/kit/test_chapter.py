@@ -13,13 +13,13 @@ from scratchformer_course.kit import chapter
 
 def test_the_budget_follows_the_device_and_the_variable_overrides_it(monkeypatch):
     monkeypatch.delenv("SCRATCHFORMER_BUDGET", raising=False)
-    for device, seconds in (("cpu", 1), ("cuda", 2)):
+    for device, steps in (("cpu", 1), ("cuda", 2)):
         monkeypatch.setattr(chapter, "device", lambda device=device: torch.device(device))
-        assert chapter.budget(cpu=1, gpu=2) == seconds
-    for name, seconds in (("cpu", 9), ("gpu", 0), ("smoke", 2)):
+        assert chapter.budget(cpu=1, gpu=2) == steps
+    for name, steps in (("cpu", 9), ("gpu", 0), ("smoke", 2)):
         monkeypatch.setenv("SCRATCHFORMER_BUDGET", name)
         assert chapter.budget(cpu=9) == 9  # what is not given is as for the CPU
-        assert chapter.budget(cpu=9, gpu=0, smoke=2) == seconds
+        assert chapter.budget(cpu=9, gpu=0, smoke=2) == steps
     monkeypatch.setenv("SCRATCHFORMER_BUDGET", "huge")
     with pytest.raises(ValueError, match="'huge'; expected cpu, gpu or smoke"):
         chapter.budget(cpu=1, gpu=2)

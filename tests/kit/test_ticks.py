@@ -31,10 +31,6 @@ def mine(x):
     return x + x
 
 
-def double_solution(x):
-    return 2 * x
-
-
 def test_a_readers_right_answer_is_ticked_once_and_the_welcome_page_reads_it(notebook):
     ticks.file().parent.mkdir()
     ticks.file().write_text(json.dumps({**ticks.FORMAT, "done": ["1.10", "8.1"]}))
@@ -45,14 +41,15 @@ def test_a_readers_right_answer_is_ticked_once_and_the_welcome_page_reads_it(not
     assert set(in_node("return [...P.fromFile(input.text)]", text=text)) == set(notebook())
 
 
-def test_a_wrong_answer_the_worked_one_and_one_outside_of_a_notebook_leave_no_tick(
-    notebook, monkeypatch
-):
+def test_a_wrong_answer_the_worked_one_and_a_smoke_run_leave_no_tick(notebook, monkeypatch):
+    def double_solution(x):
+        return 2 * x
+
     assert not double(lambda x: x * x) and double(double_solution)
     monkeypatch.setenv("SCRATCHFORMER_BUDGET", "smoke")
     assert double(mine)
     monkeypatch.delenv("SCRATCHFORMER_BUDGET")
-    sys.modules["IPython"].get_ipython = lambda: None
+    sys.modules["IPython"].get_ipython = lambda: None  # outside of a notebook
     assert double(mine)
     assert notebook() == [] and not ticks.file().parent.exists()
 

@@ -21,12 +21,3 @@ def test_a_script_or_a_test_that_a_page_names_exists(page):
         assert (runs.LAB / f"{name}.py").is_file() or name in ("NAME", "configs"), name
     for file, test in TEST.findall(text):
         assert f"def {test}" in (runs.ROOT / file).read_text(encoding="utf-8"), (file, test)
-
-
-def test_the_tables_name_scripts():
-    named = [
-        names
-        for page in NOTEBOOKS
-        for names in SCRIPT.findall(page.read_text("utf-8").partition("## How we know")[2])
-    ]
-    assert len(named) > 20

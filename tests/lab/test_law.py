@@ -1,6 +1,5 @@
-"""The law's stored runs, their plan and rates, Playhouse's floor, and the forecast."""
+"""The rates of the law's runs, Playhouse's floor, and the forecast."""
 
-import json
 import math
 from collections import Counter
 from itertools import pairwise
@@ -14,22 +13,6 @@ from scratchformer_course.ch16_scaling.joint import JointLaw
 
 STORED, FORECAST = runs.read(law.STORED), runs.read(forecast.STORED)
 FLOOR = runs.read(playhouse_floor.STORED)
-
-
-def test_stored_runs_are_those_of_the_script_with_rates_that_follow_from_the_tuning(monkeypatch):
-    trained = {json.dumps({key: run[key] for key in law.make_job("", 1, 1, 1, text=0)}): run
-               for run in STORED["runs"]}  # fmt: skip
-    asked = []
-
-    def look_up(job):
-        asked.append(json.dumps(job))
-        return {key: value for key, value in trained[asked[-1]].items() if key != "stage"}
-
-    monkeypatch.setattr(law, "train_one", look_up)
-    _, rules = law.all_runs()
-    assert set(asked) == set(trained)
-    for corpus, rule in rules.items():
-        assert rule == pytest.approx(STORED["rules"][corpus])
 
 
 def test_no_text_of_playhouse_is_tuned_on_and_fitted():
@@ -64,15 +47,6 @@ def test_with_windows_of_one_character_the_floor_is_what_bigrams_leave_open():
     bigrams = -sum(n * np.log(n / singles[pair[0]]) for pair, n in pairs.items()) / (len(text) - 1)
     floor, error = playhouse_floor.window_floor(1, windows=6, seed=9)
     assert floor == pytest.approx(bigrams, abs=4 * error + 0.02)
-
-
-@pytest.mark.parametrize("corpus", law.CORPORA)
-def test_no_small_run_is_of_the_large_ones_kind(corpus):
-    part = FORECAST["corpora"][corpus]
-    small = forecast.small_runs(STORED["runs"], part["small"], corpus)
-    assert len(small) == part["forecast"]["runs"]
-    most = max(run["N"] * run["D"] for run in small)
-    assert part["forecast"]["N"] * part["forecast"]["D"] == pytest.approx(10 * most, rel=0.01)
 
 
 def test_a_forecast_is_near_what_made_the_runs_and_its_interval_around_it(monkeypatch):

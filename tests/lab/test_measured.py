@@ -9,7 +9,6 @@ import pytest
 from sphinx.application import Sphinx
 
 from book._ext import measured_ext as measured
-from lab import runs
 
 PAGE = """# Page
 
@@ -88,11 +87,6 @@ def test_a_measurement_with_other_settings_ends_the_build_before_any_page(trial)
     commands = "`python -m lab.trial --write` and then `python -m lab.trial --large --write`"
     with pytest.raises(measured.MeasurementError, match=rf"\(steps\): {commands}"):
         build()
-
-
-def test_every_measurement_is_of_the_script_of_its_name():
-    for path in measured.FOLDER.glob("*.json"):
-        assert (runs.LAB / f"{path.stem}.py").is_file(), path
 
 
 @pytest.mark.parametrize(

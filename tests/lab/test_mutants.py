@@ -1,7 +1,5 @@
 """Wrong answers that a program makes are refused: a sample here, and all of them in the lab."""
 
-import json
-
 from lab import mutants
 from tests.chapters.tables import ALL
 
@@ -27,8 +25,3 @@ def test_a_mutant_differs_in_one_place_and_says_which():
     ):
         assert any(place.endswith(f" -> {after}") for place in places), after
     assert len(mutants.mutated("def f(x):\n    return x + 1", most=2)) <= 2
-
-
-def test_every_explanation_names_an_exercise():
-    known = json.loads(mutants.EXPLAINED.read_text(encoding="utf-8"))
-    assert set(known) <= {"any", *(exercise.number for _, exercise in ALL)}

@@ -1,141 +1,154 @@
-"""Corpora: whatever happens to files and network, never a wrong text, and a notice that helps.
-
-Downloads come from a server on the loopback interface; nothing here reaches the outside.
-"""
+"""Corpora: whatever happens to files and network, never a wrong text, and a notice that helps."""
 
 import hashlib
-import http.server
 import os
 import subprocess
 import sys
 import threading
-import time
 import warnings
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 
+import pooch
 import pytest
 import torch
 
-from scratchformer.data import Corpus, CorpusNotice, Playhouse, corpora, load_corpus, scored_split
+from scratchformer.data import CorpusNotice, Playhouse, corpora, load_corpus, scored_split
 from scratchformer.data import train_val_split as split
 
-TEXT = "Enter a naïve ghost — and leave.\n" * 5000  # not only ASCII, many packets long
+TEXT = "Enter a naïve ghost — and leave.\n" * 5000  # not only ASCII
 GOOD = TEXT.encode()
 FILENAME = "tinyshakespeare.txt"
+Downloader = pooch.HTTPDownloader
 CORRUPT, NOT_UTF8 = GOOD.replace(b"ghost", b"guest", 1), b"\xff" * 100
 
 
-class Server(http.server.ThreadingHTTPServer):
-    """Answers every request with `body`; `promised` may be more bytes than come."""
+@pytest.fixture
+def network(monkeypatch, tmp_path):
+    """Answers every download with `body`, bytes or an error; an empty cache, and no directory."""
+    network = SimpleNamespace(body=GOOD, requests=[])
 
-    body, promised, status, delay, requests = GOOD, None, 200, 0.0, 0
+    def downloader(timeout):
+        def download(url, file, _):
+            network.requests.append((url, timeout))
+            if isinstance(network.body, Exception):
+                raise network.body
+            file.write(network.body)
 
-    def handle_error(self, request, client_address):
-        """A client that hangs up is part of the play; the stock server prints a traceback."""
+        return download
 
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    def do_GET(self):
-        self.server.requests += 1
-        time.sleep(self.server.delay)
-        self.send_response(self.server.status)
-        promised = self.server.promised
-        self.send_header("Content-Length", str(promised or len(self.server.body)))
-        self.end_headers()
-        self.wfile.write(self.server.body)
-
-    def log_message(self, *args):
-        pass
+    monkeypatch.setattr(pooch, "HTTPDownloader", downloader)
+    source = corpora.CORPORA["tinyshakespeare"]
+    source = source._replace(sha256=hashlib.sha256(GOOD).hexdigest())
+    monkeypatch.setitem(corpora.CORPORA, "tinyshakespeare", source)
+    monkeypatch.setattr(corpora, "_failed_downloads", {})
+    for variable in ("SCRATCHFORMER_DATA", "SCRATCHFORMER_OFFLINE"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("SCRATCHFORMER_CACHE", str(tmp_path / "deep" / "cache"))
+    return network
 
 
 @pytest.fixture
-def server(monkeypatch, tmp_path):
-    """A server for the corpus, an empty cache, no directory, and nothing remembered."""
-    with Server(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        url = f"http://127.0.0.1:{server.server_port}/input.txt"
-        source = corpora.CORPORA["tinyshakespeare"]
-        source = source._replace(url=url, sha256=hashlib.sha256(GOOD).hexdigest())
-        monkeypatch.setitem(corpora.CORPORA, "tinyshakespeare", source)
-        monkeypatch.setattr(corpora, "_failed_downloads", {})
-        for variable in ("SCRATCHFORMER_DATA", "SCRATCHFORMER_OFFLINE"):
-            monkeypatch.delenv(variable, raising=False)
-        monkeypatch.setenv("SCRATCHFORMER_CACHE", str(tmp_path / "deep" / "cache"))
-        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-        monkeypatch.setenv("no_proxy", "127.0.0.1")
-        yield server
-        server.shutdown()
+def cached(tmp_path):
+    """Where the download is kept."""
+    return tmp_path / "deep" / "cache" / FILENAME
 
 
-@pytest.fixture
-def cache(tmp_path):
-    return tmp_path / "deep" / "cache"
-
-
-def load() -> tuple[Corpus, str]:
-    """The corpus, and the one notice shown on the way ("" if none was)."""
+def load(name, source):
+    """Load the corpus, which must be `name` and come from there; returns the notice, or ""."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         corpus = load_corpus("tinyshakespeare")
+    assert (corpus.name, corpus.source, corpus.is_real) == (name, source, name != "playhouse")
     notices = [str(w.message) for w in caught if w.category is CorpusNotice]
     assert len(notices) == len(caught) <= 1
-    return corpus, "".join(notices)
+    wanted = corpora.CORPORA["tinyshakespeare"]
+    for part in ("SCRATCHFORMER_DATA", wanted.url, wanted.sha256, FILENAME):  # what to do
+        assert not notices or part in notices[0]
+    assert corpus.is_real or len(notices) == 1
+    assert corpus.text == (TEXT if corpus.is_real else Playhouse(seed=0).text(len(corpus.text)))
+    return "".join(notices)
 
 
-def assert_real(source: str) -> str:
-    """The real text is loaded from there; returns the notice."""
-    corpus, notice = load()
-    assert (corpus.name, corpus.source, corpus.is_real) == ("tinyshakespeare", source, True)
-    assert corpus.text == TEXT
-    return notice
+def real(source):
+    return load("tinyshakespeare", source)
 
 
-def assert_stand_in() -> str:
-    """Playhouse is loaded, with a notice that helps; returns it."""
-    corpus, notice = load()
-    assert (corpus.name, corpus.source, corpus.is_real) == ("playhouse", "embedded", False)
-    assert corpus.text == Playhouse(seed=0).text(len(corpus.text)) and len(corpus.text) > 1_000_000
-    source = corpora.CORPORA["tinyshakespeare"]
-    for part in ("Playhouse", "\n  directory: ", "\n  cache: ", "\n  download: "):
-        assert part in notice
-    for part in ("SCRATCHFORMER_DATA", source.url, source.sha256, FILENAME):  # what to do
-        assert part in notice
-    return notice
-
-
-def files(folder: Path) -> dict[str, bytes]:
-    return {p.name: p.read_bytes() for p in folder.rglob("*")} if folder.is_dir() else {}
-
-
-# --- the order --------------------------------------------------------------------------------
+def stand_in():
+    return load("playhouse", "embedded")
 
 
 def test_the_directory_comes_first_the_cache_second_the_download_last(
-    server, cache, tmp_path, monkeypatch
+    network, cached, tmp_path, monkeypatch
 ):
-    assert assert_real("download") == "" and files(cache) == {FILENAME: GOOD}
-    assert assert_real("cache") == ""
+    assert real("download") == "" and cached.read_bytes() == GOOD
+    assert real("cache") == ""
     monkeypatch.setenv("SCRATCHFORMER_DATA", str(tmp_path))
-    assert assert_real("cache") == ""  # a folder without the file is passed over
+    assert real("cache") == ""  # a folder without the file is passed over
     (tmp_path / FILENAME).write_bytes(GOOD)
-    assert assert_real("directory") == "" and server.requests == 1
+    assert real("directory") == ""
+    assert network.requests == [(corpora.CORPORA["tinyshakespeare"].url, 10)]
 
 
-def test_offline_asks_no_server_and_gives_playhouse_with_the_reasons(server, cache, monkeypatch):
+def test_a_download_comes_from_a_server(network, tmp_path, monkeypatch):
+    monkeypatch.setattr(pooch, "HTTPDownloader", Downloader)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    (tmp_path / "input.txt").write_bytes(GOOD)
+    handler = partial(SimpleHTTPRequestHandler, directory=tmp_path)
+    source = corpora.CORPORA["tinyshakespeare"]
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}/input.txt"
+        monkeypatch.setitem(corpora.CORPORA, "tinyshakespeare", source._replace(url=url))
+        assert real("download") == ""
+        server.shutdown()
+
+
+def test_offline_asks_no_server_and_gives_playhouse_with_the_reasons(network, cached, monkeypatch):
     monkeypatch.setenv("SCRATCHFORMER_OFFLINE", "1")
-    notice = assert_stand_in()
+    notice = stand_in()
     assert "SCRATCHFORMER_OFFLINE" in notice and "SCRATCHFORMER_DATA is not set" in notice
-    assert str(cache / FILENAME) in notice
-    assert server.requests == 0 and files(cache) == {}
+    assert str(cached) in notice and network.requests == [] and not cached.exists()
 
 
-def test_playhouse_by_name_needs_no_notice_and_an_unknown_name_is_refused():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        corpus = load_corpus("playhouse")
-    assert (corpus.name, corpus.source, corpus.is_real) == ("playhouse", "embedded", False)
-    with pytest.raises(ValueError, match="'shakespear': there are tinyshakespeare, the-verdict, p"):
-        load_corpus("shakespear")
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (CORRUPT, hashlib.sha256(CORRUPT).hexdigest()),
+        (NOT_UTF8, "100 bytes"),
+        (TimeoutError("timed out"), "TimeoutError: timed out"),
+    ],
+    ids=["corrupt", "not UTF-8", "silent"],
+)
+def test_a_wrong_download_is_neither_used_nor_kept_nor_waited_for_again(
+    network, cached, body, words
+):
+    network.body = body
+    assert words in stand_in() and not cached.exists()
+    network.body = GOOD
+    again = stand_in()
+    assert words in again and "not tried again in this process" in again
+    assert len(network.requests) == 1
+
+
+def test_a_wrong_file_is_reported_left_alone_in_the_directory_and_replaced_in_the_cache(
+    network, cached, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("SCRATCHFORMER_DATA", str(tmp_path))
+    cached.parent.mkdir(parents=True)
+    for path, data in ((tmp_path / FILENAME, CORRUPT), (cached, NOT_UTF8)):
+        path.write_bytes(data)
+    notice = real("download")
+    for path, data in ((tmp_path / FILENAME, CORRUPT), (cached, NOT_UTF8)):
+        assert str(path) in notice and repr(data[:16]) in notice
+    assert (tmp_path / FILENAME).read_bytes() == CORRUPT and cached.read_bytes() == GOOD
+
+
+def test_a_cache_that_cannot_exist_costs_a_notice_and_not_the_text(network, tmp_path):
+    (tmp_path / "deep").write_text("a regular file, where a folder would have to be")
+    assert "cannot keep the download" in real("download")
 
 
 def test_the_notice_points_at_the_callers_line_and_the_room_loads_no_large_package(tmp_path):
@@ -155,102 +168,22 @@ def test_the_notice_points_at_the_callers_line_and_the_room_loads_no_large_packa
     assert done.stderr.count(f"{script}:4: CorpusNotice: the-verdict: Playhouse") == 2
 
 
-# --- wrong files ------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("answer", "words"),
-    [
-        ({"body": CORRUPT}, hashlib.sha256(CORRUPT).hexdigest()),
-        ({"body": NOT_UTF8}, "100 bytes"),
-        ({"body": GOOD[:100_000], "promised": len(GOOD)}, ""),  # the connection dies in mid-body
-        ({"status": 404}, "404"),
-    ],
-    ids=["corrupt", "not UTF-8", "cut", "an error page"],
-)
-def test_a_wrong_download_is_neither_used_nor_kept(server, cache, answer, words):
-    for name, value in answer.items():
-        setattr(server, name, value)
-    assert words in assert_stand_in() and files(cache) == {}
-
-
-def test_a_wrong_file_in_the_directory_is_reported_though_the_download_succeeds(
-    server, cache, tmp_path, monkeypatch
-):
-    monkeypatch.setenv("SCRATCHFORMER_DATA", str(tmp_path))
-    (tmp_path / FILENAME).write_bytes(CORRUPT)
-    notice = assert_real("download")
-    assert str(tmp_path / FILENAME) in notice and "expected" in notice and "To mend it" in notice
-    assert (tmp_path / FILENAME).read_bytes() == CORRUPT  # the reader's file is left alone
-    assert files(cache) == {FILENAME: GOOD}
-
-
-def test_a_wrong_file_in_the_cache_is_reported_and_replaced(server, cache):
-    cache.mkdir(parents=True)
-    (cache / FILENAME).write_bytes(NOT_UTF8)
-    notice = assert_real("download")
-    assert str(cache / FILENAME) in notice and repr(NOT_UTF8[:16]) in notice
-    assert files(cache) == {FILENAME: GOOD}
-    assert assert_real("cache") == ""
-
-
-# --- the network ------------------------------------------------------------------------------
-
-
-def test_a_silent_server_is_given_up_after_the_timeout(server, cache, monkeypatch):
-    import pooch
-
-    patient, asked = pooch.HTTPDownloader, []
-    monkeypatch.setattr(
-        pooch, "HTTPDownloader", lambda timeout: asked.append(timeout) or patient(timeout=0.2)
-    )
-    server.delay = 1.0
-    assert "timed out" in assert_stand_in().lower() and asked == [10]
-
-
-def test_a_failed_download_is_not_waited_for_again_in_the_same_process(server, cache):
-    server.body = b"<html>"
-    first = assert_stand_in()
-    server.body = GOOD
-    second = assert_stand_in()
-    assert server.requests == 1 and "not tried again in this process" in second
-    assert "<html>" in first and "<html>" in second
-
-
-# --- the cache folder -------------------------------------------------------------------------
-
-
-def test_a_cache_that_cannot_exist_costs_a_notice_and_not_the_text(server, tmp_path, monkeypatch):
-    (tmp_path / "file").write_text("a regular file, where a folder would have to be")
-    monkeypatch.setenv("SCRATCHFORMER_CACHE", str(tmp_path / "file" / "cache"))
-    for _ in range(2):
-        notice = assert_real("download")
-        assert "cannot keep the download" in notice and "SCRATCHFORMER_DATA" in notice
-    assert [p.name for p in tmp_path.iterdir()] == ["file"]
-
-
-# --- the real files, the split, the import ----------------------------------------------------
-
-
-@pytest.mark.parametrize("kind", [str, list, torch.tensor])
-def test_the_split_is_the_first_nine_tenths_and_the_rest(kind):
-    row = "abcdefghijklmnopqrs" if kind is str else kind(list(range(19)))
-    train, val = split(row)
-    assert type(train) is type(val) is type(row)
-    assert (len(train), len(val)) == (17, 2)  # int(0.9 * 19)
-    assert list(train) + list(val) == list(row)
-    assert len(split(row, fraction=0.5)[0]) == 9
-    for fraction in (0.0, 90.0, float("nan")):
-        with pytest.raises(ValueError, match="is not between 0 and 1"):
-            split(row, fraction)
-
-
-def test_the_three_splits_score_what_they_say():
+def test_the_splits_score_what_they_say_and_unknown_names_are_refused():
+    for row in ("abcdefghijklmnopqrs", [*range(19)]):
+        train, val = split(row)
+        assert type(train) is type(row) and train + val == row and len(val) == 2  # int(0.9 * 19)
+        assert len(split(row, fraction=0.5)[0]) == 9
     row = torch.arange(1000)
     bounds = {name: [(part[0].item(), part[-1].item()) for part in scored_split(row, name)]
               for name in corpora.SPLITS}  # fmt: skip
     assert bounds["validation"] == [(0, 899), (900, 999)]
     assert bounds["development"] == [(0, 809), (810, 899)]
     assert bounds["rotated"] == [(100, 999), (0, 99)]
-    with pytest.raises(ValueError, match="split='test', expected one of validation, development"):
-        scored_split(row, "test")
+    for call, words in (
+        (lambda: scored_split(row, "test"), "split='test', expected one of validation"),
+        (lambda: split(row, 0.0), "is not between 0 and 1"),
+        (lambda: split(row, float("nan")), "is not between 0 and 1"),
+        (lambda: load_corpus("shakespear"), "'shakespear': there are tinyshakespeare, the-v"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            call()

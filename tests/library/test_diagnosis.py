@@ -110,15 +110,6 @@ class Encoder(Embedded):
         return self.head(self.net(self.embed(ids), mask=later(ids.shape[1]), is_causal=True))
 
 
-class ClampedNorm(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.weight, self.eps = nn.Parameter(torch.ones(32)), 1e-12
-
-    def forward(self, x):
-        return self.weight * 32**0.5 * F.normalize(x, dim=-1, eps=self.eps)
-
-
 class Outside(Embedded):
     """Post-norm, cosine attention, and a map that is kept."""
 
@@ -126,7 +117,7 @@ class Outside(Embedded):
         super().__init__()
         self.output, self.maps = output, None
         self.qkv = nn.ModuleList(nn.Linear(32, 96) for _ in range(n_layers))
-        self.norms = nn.ModuleList(ClampedNorm() for _ in range(n_layers))
+        self.norms = nn.ModuleList(nn.RMSNorm(32) for _ in range(n_layers))
         self.scale = nn.Parameter(torch.full((n_layers, 16, 1, 1), 8.0))
 
     def forward(self, ids):
@@ -221,8 +212,7 @@ class Attention(nn.Module):
     def __init__(self, fault):
         super().__init__()
         self.fault, self.c_attn, self.c_proj = fault, nn.Linear(32, 96), nn.Linear(32, 32)
-        slopes = nn.Parameter(0.5 ** torch.arange(1, 5).view(4, 1, 1))
-        self.slopes = slopes if fault in ("slopes", "bare") else None
+        self.slopes = nn.Parameter(0.5 ** torch.arange(1, 5).view(4, 1, 1))
 
     def forward(self, x):
         fault, (B, T, _) = self.fault, x.shape
@@ -231,7 +221,7 @@ class Attention(nn.Module):
             q, k, v = (t.reshape(B, 4, T, 8) for t in self.c_attn(x).chunk(3, dim=-1))
         q = q if fault == "bare" else q / math.sqrt(32 if fault == "width" else 8)
         scores = q @ k.mT
-        if self.slopes is not None:  # the product of two of them with 1/√8 is 1/√32
+        if fault in ("slopes", "bare"):  # the product of two of them with 1/√8 is 1/√32
             scores = scores - self.slopes * (torch.arange(T)[:, None] - torch.arange(T))
         closed = later(T) & (fault != "no mask")
         closed = closed | torch.eye(T, dtype=torch.bool) if fault == "strict" else closed
@@ -283,11 +273,9 @@ ELSEWHERE = {
     "dict": lambda: Outside(lambda logits: {"logits": logits, "loss": None}),
     "list": lambda: Outside(lambda logits: [logits, None], n_layers=6),
     "all places": lambda: page_names()["AllPlaces"](LastPlace()),
-    "no fault": lambda: Faulty(None),
     "learned slopes": lambda: Faulty("slopes"),
     "frozen sines": Turned,
     "parts in closures": InClosures,
-    "no window": lambda: Configured(sliding_window=0),
     "a window that is off": lambda: Configured(sliding_window=5, use_sliding_window=False),
     "a window of no layer": lambda: Configured(sliding_window=5, layer_types=["full_attention"]),
 }
@@ -326,10 +314,8 @@ def test_what_is_true_and_harmless_is_noted_and_no_fault():
 def test_a_model_of_transformers_is_healthy_as_the_page_tells_it():
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     torch.manual_seed(0)
-    sizes = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "head_dim": 8}
-    sizes |= {"num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 24}
-    special = {"bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0}
-    config = transformers.MistralConfig(vocab_size=31, sliding_window=5, **sizes, **special)
+    sizes = {"n_positions": 24, "n_embd": 32, "n_layer": 2, "n_head": 4}
+    config = transformers.GPT2Config(vocab_size=31, **sizes, bos_token_id=1, eos_token_id=2)
     report = diagnose(
         transformers.AutoModelForCausalLM.from_config(config),
         cache=page_names()["cache"],
@@ -339,7 +325,7 @@ def test_a_model_of_transformers_is_healthy_as_the_page_tells_it():
         reload=reloaded,
     )
     assert_healthy(report)
-    for test in ("cache", "padding", "saved", "targets", "attention scale", "attention span"):
+    for test in ("cache", "padding", "saved", "targets", "attention scale"):
         assert report[test].verdict == "passed", test
 
 
@@ -359,15 +345,18 @@ def test_a_large_model_that_cannot_learn_is_given_up_in_few_steps(monkeypatch):
     assert not weights.overfitting(case).holds and len(calls) <= 33
 
 
+def nll_of_pieces(logits, y):
+    """Rows and targets must stand in one piece."""
+    return F.cross_entropy(logits.view(-1, 31), y.view(-1), ignore_index=0)
+
+
 def test_batches_and_losses_of_the_course_are_healthy():
     torch.manual_seed(0)
     batches = WindowSampler(TEXT, 4, 24, seed=0)
     report = diagnose(gpt(), loss=token_loss, batches=batches, tokens=TEXT, pad_id=-100)
     assert_healthy(report)
     assert report["padded targets"].verdict == "passed"
-    assert_healthy(diagnose(gpt(), loss=lambda z, y: nll(z, y, ignore_index=0), pad_id=0))
-    in_one_piece = diagnose(gpt(), loss=lambda z, y: F.cross_entropy(z.view(-1, 31), y.view(-1)))
-    assert_healthy(in_one_piece)  # rows and targets, as a loss may expect them
+    assert_healthy(diagnose(gpt(), loss=nll_of_pieces, pad_id=0))
 
 
 def test_a_model_that_has_run_is_healthy_even_where_no_gradients_are_kept():
@@ -380,11 +369,10 @@ def test_a_model_that_has_run_is_healthy_even_where_no_gradients_are_kept():
     assert model.maps is maps and maps.requires_grad
 
 
-def test_a_norm_that_clamps_its_root_is_no_fault_but_a_sum_is():
-    added = Outside()
-    assert diagnose(added, 31, 24)["norms"].verdict == "passed"
-    added.norms[0].forward = lambda x: x / (x.square().mean(-1, keepdim=True).sqrt() + 1e-12)
-    assert "outside" in diagnose(added, 31, 24)["norms"].suspects[0]
+def test_a_sum_outside_of_a_norms_root_is_found():
+    model = Outside()
+    model.norms[0].forward = lambda x: x / (x.square().mean(-1, keepdim=True).sqrt() + 1e-12)
+    assert "outside" in diagnose(model, 31, 24)["norms"].suspects[0]
 
 
 def test_what_is_examined_stays_as_it_is():
@@ -482,8 +470,8 @@ def loop(fault=None):
 
     def training(model):
         weights = list(model.parameters())
-        kind = Unscaling if fault == "scale" else torch.optim.AdamW
         groups = parameter_groups(model, 0.1)[: 1 if fault == "part" else 2]
+        kind = Unscaling if fault == "scale" else torch.optim.AdamW
         optimizer = kind(groups, lr=1e-3, fused=fault == "scaler")
         scheduler = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.1, total_iters=20)
         scaler = torch.amp.GradScaler("cpu", init_scale=512, enabled=fault == "scaler")

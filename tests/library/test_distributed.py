@@ -6,7 +6,6 @@ Two processes on this machine, over loopback: see distributed_program.py, which 
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -20,7 +19,6 @@ from short_run import CONFIG, losses, weights
 from scratchformer import cli
 from scratchformer.data import Playhouse
 from scratchformer.training import distributed
-from scratchformer.training.checkpoints import read_header
 from scratchformer.training.distributed import find_device
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -107,35 +105,20 @@ def test_a_step_exchanges_gradients_once_however_many_batches_make_it(place):
     assert exchanges["one batch"] == exchanges["accumulated"] == steps
 
 
-def test_one_run_may_be_of_one_process_then_of_two_then_of_one_again(place, tmp_path):
+def test_one_run_may_be_of_one_process_then_of_two_then_of_one_again(place):
     expected, weights = program.trained(steps=8)
-    losses = record(place)["losses"]["went on"]  # its first half was one process's
-    for kind in ("train", "val"):
-        assert losses[kind] == pytest.approx(expected[kind], abs=1e-5)
+    again, resumed = program.trained(checkpoint=place / "run", resume=True, steps=8)
+    for learned in (record(place)["losses"]["went on"], again):  # its first half was one process's
+        for kind in ("train", "val"):
+            assert learned[kind] == pytest.approx(expected[kind], abs=1e-5)
     assert_close(safetensors.torch.load_file(place / "went on"), weights)
-    path = shutil.copy(place / "six", tmp_path)
-    assert read_header(path)["step"] == 6
-    losses, resumed = program.trained(checkpoint=path, resume=True, steps=8)
-    assert losses["val"] == pytest.approx(expected["val"], abs=1e-5)
     assert_close(resumed, weights)
-
-
-def test_a_checkpoint_is_that_of_one_process_and_both_random_states(place, tmp_path):
-    program.trained(checkpoint=tmp_path / "run", model=program.small_gpt(dropout=0.3))
-    alone = safetensors.torch.load_file(tmp_path / "run")
-    tensors = safetensors.torch.load_file(place / "rank0" / "run")
-    assert not torch.equal(tensors["random.cpu.0"], tensors.pop("random.cpu.1"))
-    assert {k: t.shape for k, t in tensors.items()} == {k: t.shape for k, t in alone.items()}
-    assert torch.equal(tensors["batches.generator"], alone["batches.generator"])
-    assert not (place / "rank1").exists()  # only the first process writes
 
 
 def test_processes_that_see_different_files_are_refused_on_both_sides(place):
     for rank in (0, 1):
         refused = record(place, rank)["refused"]
-        assert refused["another file"].startswith("the processes differ in the step they begin at:")
-        assert "[4, 0]" in refused["another file"]
-        assert "at least one for each of 2 processes" in refused["few"]
+        assert refused.startswith("the processes differ in the step they begin at: [4, 0]")
     assert (place / "order").read_text() == "01"  # the first of a machine looks for data first
 
 

@@ -8,7 +8,6 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from scratchformer.models import GPT, Llama
-from scratchformer.models.pretrained import INDEX
 
 SIZE = {"vocab_size": 29, "hidden_size": 32, "intermediate_size": 40, "num_hidden_layers": 2}
 SIZE |= {"num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 64}
@@ -142,66 +141,3 @@ def test_a_config_that_was_edited_counts_more_than_the_header_of_our_own_file(tm
     config = json.loads((tmp_path / "ours" / "config.json").read_text()) | {"rope_theta": 500.0}
     (tmp_path / "ours" / "config.json").write_text(json.dumps(config))
     assert Llama.from_pretrained(tmp_path / "ours").config.rope_base == 500
-
-
-# ---- weights in several files ----
-
-
-@pytest.fixture
-def sharded(bases, tmp_path):
-    """The Llama in three files, as transformers shards it, and which weight is where."""
-    from transformers import AutoModelForCausalLM
-
-    model = AutoModelForCausalLM.from_pretrained(bases / "llama", dtype=torch.float32)
-    model.save_pretrained(tmp_path, max_shard_size=20_000)
-    where = json.loads((tmp_path / INDEX).read_text(encoding="utf-8"))["weight_map"]
-    assert len({*where.values()}) > 2
-    return tmp_path, where
-
-
-def test_weights_in_several_files_are_read_and_odd_ones_refused_in_a_line(sharded):
-    folder, where = sharded
-    first, *_, last = sorted({*where.values()})
-    name = next(name for name, file in where.items() if file == first)
-    for content, words in (
-        ({"weight_map": where | {name: last}}, f"{name} is"),
-        ({"weight_map": {n: f for n, f in where.items() if n != name}}, f"{name} is in"),
-        ({"weight_map": where | {name: f"../{first}"}}, "expected a file beside it"),
-        ({"weight_map": where | {name: 3}}, "is not a complete saved model"),
-        ({}, "is no index of weights"),
-    ):
-        (folder / INDEX).write_text(json.dumps(content), encoding="utf-8")
-        with pytest.raises(ValueError, match=words) as error:
-            Llama.from_pretrained(folder)
-        assert "\n" not in str(error.value)
-    (folder / INDEX).write_text(json.dumps({"weight_map": where}), encoding="utf-8")
-    (folder / last).unlink()
-    with pytest.raises(FileNotFoundError, match=last):
-        Llama.from_pretrained(folder)
-
-
-def test_files_of_a_large_model_are_fetched_from_the_hub_as_its_index_names_them(
-    bases, sharded, monkeypatch
-):
-    from huggingface_hub.errors import EntryNotFoundError
-
-    (folder, where), asked = sharded, []
-
-    def answer(name, file):
-        asked.append(file)
-        if not (folder / file).is_file():
-            raise EntryNotFoundError(f"{name} has no {file}")
-        return str(folder / file)
-
-    def cached(name, file):
-        return str(folder / file) if (folder / file).is_file() else None
-
-    monkeypatch.delenv("SCRATCHFORMER_OFFLINE", raising=False)
-    monkeypatch.setattr("huggingface_hub.hf_hub_download", answer)
-    expected = Llama.from_pretrained(bases / "llama")(IDS)
-    assert torch.equal(Llama.from_pretrained("somebody/large")(IDS), expected)
-    assert {*where.values()} < {*asked}
-    monkeypatch.setattr("huggingface_hub.try_to_load_from_cache", cached)
-    monkeypatch.setenv("SCRATCHFORMER_OFFLINE", "1")
-    asked.clear()
-    assert torch.equal(Llama.from_pretrained("somebody/large")(IDS), expected) and not asked

@@ -13,6 +13,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from random_weights import randomised
+from refusals import refused
 
 from scratchformer.models import (
     BERT,
@@ -117,37 +118,45 @@ def test_too_long_an_input_is_refused(kind):
             model(*inputs)
 
 
-@pytest.mark.parametrize("kind", [GPT, Llama])
-def test_a_mask_or_a_cache_that_does_not_fit_is_refused(kind, plain_signatures):
-    model, ids = build(kind), torch.zeros(1, 8, dtype=torch.long)
+def after_three(kind, length, mask=None):
+    """What the model says to new tokens and a mask when its cache holds three."""
+    model, ids = build(kind), torch.zeros(1, 9, dtype=torch.long)
     cache = model.new_cache()
     model(ids[:, :3], cache)
-    for mask in (torch.ones(1, 5, dtype=torch.bool), torch.ones(1, 8)):  # 3 cached and 5 new
-        with pytest.raises(ValueError, match=r"\(1, 5\), expected .*\(1, 8\)|float32.*torch.bool"):
-            model(ids[:, 3:], cache, mask=mask)
-    with pytest.raises(ValueError, match="got 9 tokens, expected at most context_length=8"):
-        model(ids[:, :6], cache)
-    assert all(layer.max_length == 8 for layer in cache)
+    return model(ids[:, :length], cache, mask)
 
 
-@pytest.mark.parametrize(
-    ("kinds", "changes", "message"),
-    [
-        (CONFIGS, {"d_model": 30}, "d_model=30 is not divisible by n_heads=4"),
-        (CONFIGS, {"n_layers": 0}, "n_layers=0, expected at least 1"),
-        ([GPT, BERT, Seq2Seq], {"dropout": 1.0}, "dropout=1.0, expected 0 <= dropout < 1"),
-        ([BERT, Seq2Seq, Llama], {"d_ff": 0}, "d_ff=0, expected at least 1"),
-        ([Seq2Seq], {"d_model": 15, "n_heads": 3}, "d_model=15, expected an even number"),
-        ([Seq2Seq], {"end_id": 11}, "end are 0, 1 and 11, expected three ids below 11"),
-        ([Llama], {"n_kv_heads": 3}, "n_heads=4 is not divisible by n_kv_heads=3"),
-        ([Llama], {"head_dim": 5}, "heads are 5 wide, expected an even number"),
-        ([Llama], {"window": 0}, "window=0, expected at least 1"),
-    ],
+FIVE = torch.ones(1, 5, dtype=torch.bool)
+test_a_mask_or_a_cache_that_does_not_fit_is_refused = refused(
+    {
+        r"mask has shape \(1, 5\), expected \(1, 8\)": lambda: after_three(GPT, 5, FIVE),
+        r"bool \(1, 5\), expected torch.bool \(1, 8\)": lambda: after_three(Llama, 5, FIVE),
+        "dtype torch.int64, expected torch.bool": lambda: after_three(GPT, 2, FIVE.long()),
+        "torch.int64.*expected torch.bool": lambda: after_three(Llama, 2, FIVE.long()),
+        "got 9 tokens, expected at most context_length=8": lambda: after_three(GPT, 6),
+        "got 9 tokens, expected at most context": lambda: after_three(Llama, 6),
+    }
 )
-def test_impossible_configurations_are_refused(kinds, changes, message):
-    for kind in kinds:
-        with pytest.raises(ValueError, match=message):
-            CONFIGS[kind](**SMALL | changes)
+
+
+def configured(kind, **changes):
+    return lambda: CONFIGS[kind](**SMALL | changes)
+
+
+test_impossible_configurations_are_refused = refused(
+    {
+        "d_model=30 is not divisible by n_heads=4": configured(GPT, d_model=30),
+        "n_layers=0, expected at least 1": configured(Llama, n_layers=0),
+        "dropout=1.0, expected 0 <= dropout < 1": configured(BERT, dropout=1.0),
+        "d_ff=0, expected at least 1": configured(Seq2Seq, d_ff=0),
+        "n_segments=0, expected at least 1": configured(BERT, n_segments=0),
+        "d_model=15, expected an even number": configured(Seq2Seq, d_model=15, n_heads=3),
+        "end are 0, 1 and 11, expected three ids below 11": configured(Seq2Seq, end_id=11),
+        "n_heads=4 is not divisible by n_kv_heads=3": configured(Llama, n_kv_heads=3),
+        "heads are 5 wide, expected an even number": configured(Llama, head_dim=5),
+        "window=0, expected at least 1": configured(Llama, window=0),
+    }
+)
 
 
 @pytest.mark.slow

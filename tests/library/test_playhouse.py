@@ -11,34 +11,17 @@ import pytest
 from scratchformer.data.playhouse import RULES, Playhouse, _others, _read_grammar
 
 
-def test_the_text_of_seed_0_is_the_same_on_every_machine_and_python_version():
+def test_the_text_of_a_seed_is_the_same_everywhere_and_as_long_as_asked():
     text = Playhouse(seed=0).text(200_000)
     assert hashlib.sha256(text.encode()).hexdigest() == (
         "1e3c2af9e8ac9b5e34fe514644389cc35a8219f49d638092934bf10223ebbcaf"
     )
-
-
-def test_a_shorter_text_begins_a_longer_one_and_has_the_length_asked_for():
-    text = Playhouse(seed=3).text(5000)
-    assert len(text) == 5000 and Playhouse(seed=3).text(0) == ""
-    assert Playhouse(seed=3).text(1234) == text[:1234] != Playhouse(seed=4).text(1234)
-
-
-# --- one derivation for each text ------------------------------------------------------------
-
-
-def test_every_rule_is_used_and_every_capitalised_symbol_has_a_rule():
-    used = {part for rule in RULES.values() for parts in rule.alternatives for part in parts}
-    assert set(RULES) - used == {"SCENE"}
-    assert {part for part in used - set(RULES) if re.fullmatch(r"[A-Z\d]{2,}", part)} == {"OTHER"}
+    assert Playhouse(seed=0).text(1234) == text[:1234] != Playhouse(seed=4).text(1234)
 
 
 def test_an_ambiguous_grammar_is_refused():
     with pytest.raises(ValueError, match="two alternatives of B begin with the same word"):
         _read_grammar("A: x B  B: the cat | C  C: a dog | the dog  NAME: Ann | Bob")
-
-
-# --- the entropy -----------------------------------------------------------------------------
 
 
 @functools.cache

@@ -6,19 +6,22 @@ Those of other programs are test_foreign_files'.
 import json
 from dataclasses import asdict
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import safetensors.torch
 import torch
+from random_weights import randomised
+from safetensors.torch import load_file, save_file
 
 from scratchformer.models import GPT, GPTConfig, pretrained
 from scratchformer.models.pretrained import (
+    INDEX,
     find_gpt2,
     read_tensors,
     save_as_gpt2,
     write_tensors,
 )
-from scratchformer_course.page_model.speedrun import SpeedrunConfig, SpeedrunGPT
 
 SIZE = {"vocab_size": 13, "context_length": 8, "d_model": 16, "n_heads": 4, "n_layers": 2}
 IDS = torch.randint(11, (2, 8), generator=torch.Generator().manual_seed(0))
@@ -26,14 +29,13 @@ IDS = torch.randint(11, (2, 8), generator=torch.Generator().manual_seed(0))
 
 def small_gpt(**changes):
     torch.manual_seed(0)
-    return GPT(GPTConfig(**SIZE | changes)).eval()
+    return randomised(GPT(GPTConfig(**SIZE | changes)))
 
 
 @pytest.fixture
 def saved(tmp_path):
-    folder = tmp_path / "saved" / "model"
-    small_gpt().save(folder)
-    return folder
+    small_gpt().save(tmp_path / "saved")
+    return tmp_path / "saved"
 
 
 @pytest.mark.parametrize("changes", [{}, {"bias": False, "n_layers": 1, "dropout": 0.3}])
@@ -87,13 +89,12 @@ def test_what_killed_saves_left_is_removed_or_not_believed(saved):
     assert GPT.from_pretrained(saved).config.d_model == 32
 
 
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.bool])
-def test_tensors_and_a_record_come_back_as_they_were(tmp_path, dtype):
-    tensors = {"scalar": torch.tensor(1).to(dtype), "transposed": torch.ones(3, 2).T.to(dtype)}
+def test_tensors_and_a_record_come_back_as_they_were(tmp_path):
+    tensors = {"a": torch.tensor(1).bfloat16(), "b": torch.ones(3, 2).bool().T, "c": torch.empty(0)}
     for file in "xy":
-        write_tensors(tmp_path / file, tensors | {"none": torch.empty(0)}, {"text": "é"})
+        write_tensors(tmp_path / file, tensors, {"text": "é"})
     again, record = read_tensors(tmp_path / "x")
-    assert record == {"text": "é"} and again.keys() == tensors.keys() | {"none"}
+    assert record == {"text": "é"} and again.keys() == tensors.keys()
     assert all(torch.equal(again[name], tensors[name]) for name in tensors)
     assert (tmp_path / "x").read_bytes() == (tmp_path / "y").read_bytes()
 
@@ -105,8 +106,7 @@ def test_tensors_and_a_record_come_back_as_they_were(tmp_path, dtype):
 def foreign(tmp_path):
     """A folder as other programs write it: a config.json, and weights with nothing of ours."""
     model = small_gpt()
-    weights = {name: p.detach() for name, p in model.named_parameters()}
-    safetensors.torch.save_file(weights, tmp_path / "model.safetensors")
+    save_file({n: p.detach() for n, p in model.named_parameters()}, tmp_path / "model.safetensors")
     (tmp_path / "config.json").write_text(json.dumps(asdict(model.config)))
     return tmp_path
 
@@ -123,95 +123,109 @@ def test_a_file_missing_or_cut_short_is_refused(foreign, name):
         GPT.from_pretrained(foreign)
 
 
-@pytest.mark.parametrize(
-    ("config", "words"),
-    [
+def test_a_config_that_is_no_gpts_is_refused(foreign):
+    for config, words in (
         ([1, 2], "is not a complete saved model"),
         ({**SIZE, "width": 3}, "holds no GPT: .*'width'"),
         ({"model_type": "bert"}, "model_type='bert', expected 'gpt2'"),
         (SIZE | {"bias": False}, r"h\.0\.attn\.c_attn\.bias is \(48,\) in it, expected no such"),
-    ],
-)
-def test_a_config_that_is_no_gpts_is_refused(foreign, config, words):
-    (foreign / "config.json").write_text(json.dumps(config))
-    with pytest.raises(ValueError, match=words):
-        GPT.from_pretrained(foreign)
+        (SIZE | {"vocab_size": 4 * 10**9}, "is of another model: .*expected .*4000000000"),
+        (SIZE | {"n_layers": 4 * 10**9}, "is of another model: .*expected 4000000000"),
+    ):
+        (foreign / "config.json").write_text(json.dumps(config))
+        with pytest.raises(ValueError, match=words):
+            GPT.from_pretrained(foreign)
 
 
-@pytest.mark.parametrize(
-    ("weights", "config", "words"),
-    [
-        ({"wpe.weight": torch.ones(8, 16).long()}, {}, r"int64\) is not of finite floats"),
-        ({"wpe.weight": torch.full((8, 16), torch.nan)}, {}, "is not of finite floats"),
-        (
-            {"wpe.weight": torch.full((8, 16), 1e300, dtype=torch.float64)},
-            {},
-            "is not of finite floats",
-        ),
-        ({}, {"vocab_size": 4 * 10**9}, "is of another model: .*expected .*4000000000"),
-        ({}, {"n_layers": 4 * 10**9}, "is of another model: .*expected .*4000000000"),
-    ],
-)
-def test_a_file_of_another_size_or_without_finite_floats_is_refused_quickly(
-    tmp_path, weights, config, words
-):
-    weights = dict(small_gpt().named_parameters()) | weights
-    write_tensors(tmp_path / "own.safetensors", weights, {"config": SIZE | config})
-    with pytest.raises(ValueError, match=words):
-        GPT.from_pretrained(tmp_path / "own.safetensors")
-    with pytest.raises(FileNotFoundError, match=r"there is no file .*other\.safetensors"):
-        GPT.from_pretrained(tmp_path / "other.safetensors")
+def test_a_single_file_is_read_if_all_its_numbers_are_finite(tmp_path):
+    file, weights = tmp_path / "own.safetensors", dict(small_gpt().named_parameters())
+    write_tensors(file, weights, {"config": SIZE})
+    assert torch.equal(GPT.from_pretrained(file)(IDS), small_gpt()(IDS))
+    for wrong in (torch.ones(8, 16).long(), torch.full((8, 16), 1e300, dtype=torch.float64)):
+        write_tensors(file, weights | {"wpe.weight": wrong}, {"config": SIZE})
+        with pytest.raises(ValueError, match=r"wpe\.weight \(torch.*\) is not of finite floats"):
+            GPT.from_pretrained(file)
+    file.unlink()
+    with pytest.raises(FileNotFoundError, match=r"there is no file .*own\.safetensors"):
+        GPT.from_pretrained(file)
 
 
 def test_what_gpt2_cannot_compute_is_not_saved_as_it(tmp_path):
-    rotary = SpeedrunGPT(SpeedrunConfig(**SIZE, positions="rotary"))
-    for model, words in (
-        (small_gpt(bias=False), "bias=False, expected True: GPT-2's architecture"),
-        (rotary, "positions='rotary', expected 'learned'"),
-    ):
-        with pytest.raises(ValueError, match=words):
-            save_as_gpt2(tmp_path / "folder", model)
+    with pytest.raises(ValueError, match="bias=False, expected True: GPT-2's architecture"):
+        save_as_gpt2(tmp_path / "folder", small_gpt(bias=False))
     assert not (tmp_path / "folder").exists()
+
+
+def in_shards(folder):
+    """The weights of a folder in two files, as transformers has those of large models."""
+    weights = load_file(folder / "model.safetensors")
+    (folder / "model.safetensors").unlink()
+    where = {name: f"{i % 2}.safetensors" for i, name in enumerate(sorted(weights))}
+    for file in {*where.values()}:
+        save_file({name: weights[name] for name in weights if where[name] == file}, folder / file)
+    (folder / INDEX).write_text(json.dumps({"weight_map": where}))
+    return where
+
+
+def test_weights_in_several_files_are_read_and_odd_ones_refused_in_a_line(foreign):
+    where = in_shards(foreign)
+    assert torch.equal(GPT.from_pretrained(foreign)(IDS), small_gpt()(IDS))
+    name, *_ = where  # is in 0.safetensors
+    for content, words in (
+        ({"weight_map": where | {name: "1.safetensors"}}, f"{name} is"),
+        ({"weight_map": {n: where[n] for n in where if n != name}}, f"{name} is in"),
+        ({"weight_map": where | {name: "../0.safetensors"}}, "expected a file beside it"),
+        ({"weight_map": where | {name: 3}}, "is not a complete saved model"),
+        ({}, "is no index of weights"),
+    ):
+        (foreign / INDEX).write_text(json.dumps(content))
+        with pytest.raises(ValueError, match=words) as error:
+            GPT.from_pretrained(foreign)
+        assert "\n" not in str(error.value)
 
 
 # --- the hub, its cache and the reader's own folder: half a gigabyte is fetched only if asked for -
 
 
 @pytest.fixture
-def cache(monkeypatch, tmp_path):
-    """An empty cache of Hugging Face's, and no folder of the reader's own; "gpt2" is tiny."""
+def hub(monkeypatch, tmp_path):
+    """A folder that stands for Hugging Face's hub, and one for their cache; "gpt2" is tiny."""
+    from huggingface_hub.errors import EntryNotFoundError
+
+    hub = SimpleNamespace(folder=tmp_path / "hub", cache=tmp_path / "cache", asked=[])
+
+    def download(name, file):
+        hub.asked.append(file)
+        if not hub.folder.is_dir():
+            raise ConnectionError("no route to host")
+        if not (hub.folder / file).is_file():
+            raise EntryNotFoundError(f"{name} has no {file}")
+        return str(hub.folder / file)
+
+    def cached(name, file):
+        path = hub.cache / file
+        return str(path) if path.is_file() and name == "gpt2" else None
+
+    monkeypatch.setattr("huggingface_hub.hf_hub_download", download)
+    monkeypatch.setattr("huggingface_hub.try_to_load_from_cache", cached)
     monkeypatch.setitem(pretrained.PUBLISHED, "gpt2", (2, 16))
     for name in ("SCRATCHFORMER_GPT2", "SCRATCHFORMER_OFFLINE"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr("socket.socket.connect", lambda *args: pytest.fail("a connection"))
-    for module in ("constants", "file_download"):  # releases before 0.25 look in the second
-        name = f"huggingface_hub.{module}.HF_HUB_CACHE"
-        monkeypatch.setattr(name, str(tmp_path / "cache"), raising=False)
-    model = tmp_path / "cache" / "models--gpt2"
-    (model / "refs").mkdir(parents=True)
-    (model / "refs" / "main").write_text("a1b2")
-    return model / "snapshots" / "a1b2"
+    return hub
 
 
-def test_a_name_is_looked_up_on_the_hub(cache, saved, monkeypatch):
-    asked = []
-
-    def download(name, file, **options):
-        asked.append((name, file))
-        return str(saved / file)
-
-    monkeypatch.setattr("huggingface_hub.hf_hub_download", download)
+def test_a_name_is_looked_up_on_the_hub_in_one_file_or_in_several(hub):
+    small_gpt().save(hub.folder)
     assert torch.equal(GPT.from_pretrained("gpt2")(IDS), small_gpt()(IDS))
-    assert asked == [("gpt2", "config.json"), ("gpt2", "model.safetensors")]
-    assert find_gpt2("gpt2", download=True) == saved
+    assert hub.asked == ["config.json", "model.safetensors"]
+    assert find_gpt2("gpt2", download=True) == hub.folder
+    where = in_shards(hub.folder)
+    assert torch.equal(GPT.from_pretrained("gpt2")(IDS), small_gpt()(IDS))
+    assert {*where.values()} < {*hub.asked}
 
 
 @pytest.mark.parametrize("offline", ["", "1"])
-def test_a_hub_that_does_not_answer_or_is_not_asked_says_what_to_do(cache, monkeypatch, offline):
-    def fail(*args, **options):
-        raise ConnectionError("no route to host")
-
-    monkeypatch.setattr("huggingface_hub.hf_hub_download", fail)
+def test_a_hub_that_does_not_answer_or_is_not_asked_says_what_to_do(hub, monkeypatch, offline):
     monkeypatch.setenv("SCRATCHFORMER_OFFLINE", offline)
     why = "SCRATCHFORMER_OFFLINE forbids" if offline else "ConnectionError: no route to host"
     words = f"'gpt2' is no folder, and .* did not give it .*{why}.*save config.json and"
@@ -221,30 +235,30 @@ def test_a_hub_that_does_not_answer_or_is_not_asked_says_what_to_do(cache, monke
         assert find_gpt2("gpt2", download=True) is None
 
 
-def test_a_model_in_the_cache_is_used_if_it_is_complete_and_none_is_fetched(cache, monkeypatch):
-    assert find_gpt2() is None
-    small_gpt().save(cache)
-    assert find_gpt2() == cache and find_gpt2("gpt2-medium") is None
+def test_a_model_in_the_cache_is_used_if_it_is_complete_and_none_is_fetched(hub, monkeypatch):
+    small_gpt().save(hub.cache)
+    assert find_gpt2() == hub.cache and find_gpt2("gpt2-medium") is None
     monkeypatch.setenv("SCRATCHFORMER_OFFLINE", "1")
-    assert torch.equal(GPT.from_pretrained("gpt2")(IDS), small_gpt()(IDS))
     for name in ("config.json", "model.safetensors"):  # a download that was interrupted
-        (cache / name).rename(cache / "part")
+        (hub.cache / name).rename(hub.cache / "part")
         assert find_gpt2() is None
-        (cache / "part").rename(cache / name)
+        (hub.cache / "part").rename(hub.cache / name)
+    in_shards(hub.cache)
+    assert torch.equal(GPT.from_pretrained("gpt2")(IDS), small_gpt()(IDS)) and not hub.asked
 
 
 def test_the_readers_own_folder_comes_first_if_it_holds_a_model_of_that_size(
-    cache, saved, monkeypatch
+    hub, saved, monkeypatch
 ):
-    small_gpt().save(cache)
+    small_gpt().save(hub.cache)
     monkeypatch.setenv("SCRATCHFORMER_GPT2", str(saved))
     assert find_gpt2("gpt2", download=True) == saved
     assert find_gpt2("somebody/derived-from-gpt2") == saved  # of which no size is known
-    words = r"saved.model, a model of \(blocks, width\) \(3, 16\), and gpt2 has \(2, 16\): not used"
+    words = r"saved, a model of \(blocks, width\) \(3, 16\), and gpt2 has \(2, 16\): not used"
     for save in (GPT.save, lambda model, folder: save_as_gpt2(folder, model)):
         save(small_gpt(n_layers=3), saved)
         with pytest.warns(UserWarning, match=words):
-            assert find_gpt2("gpt2") == cache
+            assert find_gpt2("gpt2") == hub.cache
     (saved / "config.json").unlink()
-    with pytest.raises(FileNotFoundError, match=r"SCRATCHFORMER_GPT2 is .*config"):
+    with pytest.raises(FileNotFoundError, match=r"SCRATCHFORMER_GPT2 is .*config\.json is missing"):
         find_gpt2()

@@ -14,7 +14,7 @@ import gguf
 import numpy as np
 import pytest
 import torch
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from scratchformer.data import real_model
 from scratchformer.data.gguf import read_gguf, unpack
@@ -106,24 +106,40 @@ def test_a_small_file_gives_the_logits_that_transformers_gets_from_it(tmp_path, 
     same_logits(path, model, torch.randint(50, (2, 30)))
 
 
-def tokenizer(names, types=(1, 1), kind="gpt2"):
-    settings = [("tokenizer_model", kind), ("tokenizer_pre", "gpt-2"), ("token_list", names)]
+def tokenizer(names, types, kind="gpt2"):
+    settings = [("tokenizer_model", kind), ("tokenizer_pre", "smollm"), ("token_list", names)]
     return {"settings": [*settings, ("token_types", types)]}
 
 
-def test_a_tokenizer_of_letters_that_stand_for_bytes_is_read(tmp_path):
-    slow = pytest.importorskip("transformers.convert_slow_tokenizer", reason="no transformers")
-    tok = ByteBPE.train("naïve 東京, the the then " * 9, 270)
-    letters = slow.bytes_to_unicode()
-    names = [
-        "<|end|>",
-        *("".join(letters[b] for b in token) for token in tok.tokens if token != b"z"),
-    ]
-    path = write_gguf(tmp_path / "a.gguf", **tokenizer(names, [3] + [1] * (len(names) - 1)))
-    again = ByteBPE.from_gguf(path)
-    assert again.tokens == [b"<|end|>", *(token for token in tok.tokens if token != b"z")]
-    assert again.encode("<|end|>", allow_special=True) == [0]
-    assert again.decode(again.encode("naïve 東京, zthen")) == "naïve 東京, then"  # no token for z
+ODD = (
+    "strawberry| the|I'll|'s|12| 3.14|2024-11-26|  |\n|\n\n|\t|   1|½|Ⅷ|٣|²|\u00a0|\u3000|ß| über|-"
+)
+ODD += (
+    "|नमस्ते|中文|한국어|😀|👩\u200d👧|e\u0301|<|im_start|<|x(x):\n    return x**2|“|\r\n|''|'re2|\v"
+)
+
+
+def test_its_tokenizer_gives_the_ids_of_the_tokenizers_library(tmp_path):
+    """As that library computes SmolLM2's: digits apart, then GPT-2's bytes; some have no token."""
+    theirs = Tokenizer(models.BPE())
+    theirs.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(False)]
+    )
+    theirs.decoder = decoders.ByteLevel()
+    special = ["<|im_start|>", "<|im_end|>"]
+    theirs.train_from_iterator([ODD[:-60]] * 9, trainers.BpeTrainer(special_tokens=special))
+    ids, rng = theirs.get_vocab(), random.Random(0)
+    types = [3, 3] + [1] * (len(ids) - 2)
+    tok = ByteBPE.from_gguf(
+        write_gguf(tmp_path / "a.gguf", **tokenizer(sorted(ids, key=ids.get), types))
+    )
+    texts = ["".join(rng.choices(ODD.split("|"), k=24)) for _ in range(500)]
+    assert [text for text in texts if tok.encode(text) != theirs.encode(text).ids] == []
+    text = "<|im_start|>user\n12 strawberries<|im_end|>"
+    ids = tok.encode(text, allow_special=True)
+    assert ids == theirs.encode(text).ids and ids[0] == 0 and ids[-1] == 1
+    assert tok.decode(ids) == theirs.decode(ids, skip_special_tokens=False)
+    assert 0 not in tok.encode(text), "text from strangers opens no turn"
 
 
 @pytest.mark.parametrize(
@@ -137,8 +153,8 @@ def test_a_tokenizer_of_letters_that_stand_for_bytes_is_read(tmp_path):
         (Llama, {"rope_dimension_count": 8}, "8 of 16 channels turn, expected all"),
         (Llama, {"fill": np.nan}, "is not of finite floats only"),
         (Llama, {"head_count": 0}, "is of another model"),
-        (ByteBPE, tokenizer(["a"], kind="llama"), "has the tokenizer"),
-        (ByteBPE, tokenizer(["日", "a"]), "holds no complete tokenizer: KeyError"),
+        (ByteBPE, tokenizer(["a"], [1], kind="llama"), "has the tokenizer"),
+        (ByteBPE, tokenizer(["日"], [1]), "holds no complete tokenizer: KeyError"),
         (ByteBPE, tokenizer(["a", "b"], [1]), "holds no complete tokenizer: IndexError"),
     ],
 )
@@ -183,66 +199,33 @@ def test_it_is_fetched_once_if_it_is_the_pinned_file_and_then_used(calls, tmp_pa
     assert real_model.find_real_model() == tmp_path / real_model.FILE
 
 
-def test_nothing_is_fetched_unasked(calls, monkeypatch):
-    with pytest.raises(OSError, match="is not at hand"):
+@pytest.mark.parametrize("data", ["", "~nobody-of-this-name/x"])
+def test_nothing_is_fetched_unasked(calls, monkeypatch, data):
+    monkeypatch.setenv("SCRATCHFORMER_DATA", data)
+    why = "determine home directory" if data else "is not at hand"
+    with pytest.raises(OSError, match=why):
         real_model.find_real_model(download=False)
     monkeypatch.setenv("SCRATCHFORMER_OFFLINE", "1")
-    with pytest.raises(OSError, match="is not at hand"):
+    with pytest.raises(OSError, match=why):
         Llama.pretrained(real_model.NAME)
     with pytest.raises(ValueError, match="no model 'smollm3': there is smollm2-135m-instruct"):
         ByteBPE.pretrained("smollm3")
-    monkeypatch.setenv("SCRATCHFORMER_DATA", "~nobody-of-this-name/x")
-    with pytest.raises(OSError, match="determine home directory"):
-        real_model.find_real_model()
     assert calls == []
 
 
 # ---- the model itself, where it is at hand ----
 
 
-@pytest.fixture(scope="module")
-def real():
-    """The path of its file."""
+def test_its_logits_are_those_of_transformers_and_it_answers():
     try:
-        return real_model.find_real_model(download=False)
+        path = real_model.find_real_model(download=False)
     except OSError:
         pytest.skip("SmolLM2 is not at hand: python -m scratchformer.data.real_model")
-
-
-def test_its_logits_are_those_of_transformers_and_it_answers(real):
-    model, tok = Llama.from_gguf(real), ByteBPE.from_gguf(real)
+    model, tok = Llama.from_gguf(path), ByteBPE.from_gguf(path)
     assert sum(p.numel() for p in model.parameters()) == 134_515_008
+    assert tok.vocab_size == 49_152
     text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    same_logits(real, model, torch.tensor([tok.encode(text)[:200]]))
+    same_logits(path, model, torch.tensor([tok.encode(text)[:200]]))
     shown: list[str] = []
     answer = chat(model, tok, "What is the capital of France?", show=shown.append)
     assert "Paris" in answer and shown[-1] == answer and len(shown) < 20, "it ends by itself"
-
-
-ODD = (
-    "strawberry| the|I'll|'s|12| 3.14|2024-11-26|  |\n|\n\n|\t|   1|½|Ⅷ|٣|²|\u00a0|\u3000|ß| über|-"
-)
-ODD += "|नमस्ते|中文|한국어|😀|👩\u200d👧|e\u0301"
-ODD += "|<|im_start|<|x(x):\n    return x**2|...|“|\r\n|''|'re2|\v|\x85"
-
-
-def test_its_tokenizer_gives_the_ids_of_the_tokenizers_library(real, tmp_path):
-    """As that library computes it: digits apart, then GPT-2's bytes."""
-    settings, tok = read_gguf(real)[0], ByteBPE.from_gguf(real)
-    names = settings["tokenizer.ggml.tokens"]
-    merges = [tuple(merge.split(" ")) for merge in settings["tokenizer.ggml.merges"]]
-    theirs = Tokenizer(models.BPE({name: i for i, name in enumerate(names)}, merges))
-    theirs.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(False)]
-    )
-    theirs.decoder = decoders.ByteLevel()
-    theirs.add_special_tokens(names[:17])
-    rng = random.Random(0)
-    texts = ["".join(rng.choices(ODD.split("|"), k=24)) for _ in range(1000)]
-    assert [text for text in texts if tok.encode(text) != theirs.encode(text).ids] == []
-    special = "<|im_start|>user\n12 cats<|im_end|>"
-    ids = tok.encode(special, allow_special=True)
-    assert ids == theirs.encode(special).ids and tok.decode(ids) == special
-    assert 1 not in tok.encode(special), "text from strangers opens no turn"
-    tok.save(tmp_path / "tokenizer.json")
-    assert ByteBPE.load(tmp_path / "tokenizer.json").encode(texts[0]) == tok.encode(texts[0])

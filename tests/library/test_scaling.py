@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from refusals import refused
 from torch.utils.flop_counter import FlopCounterMode
 
 from scratchformer.models import GPT, BERTConfig, GPTConfig
@@ -66,15 +67,20 @@ def test_gpt2_has_its_published_number_of_parameters():
     assert sum(count_parameters(medium).values()) == 354_823_168  # Radford et al. 2019
 
 
-COUNTS = [count_parameters, forward_flops, cache_bytes, lambda config: activation_bytes(config, 1)]
-
-
-@pytest.mark.parametrize("count", COUNTS)
-def test_other_models_and_dropout_which_keeps_masks_are_refused(plain_signatures, count):
-    with pytest.raises(ValueError, match="got a BERTConfig, expected a GPTConfig"):
-        count(BERTConfig(11, 8, 16, 2, 1))
-    with pytest.raises(ValueError, match=r"dropout=0\.1 is not counted"):
-        activation_bytes(GPTConfig(11, 8, 16, 2, 1, dropout=0.1), 1)
+OTHER, DROPPED = BERTConfig(11, 8, 16, 2, 1), GPTConfig(11, 8, 16, 2, 1, dropout=0.1)
+ROW = np.ones(6)
+test_other_models_dropout_and_runs_that_make_no_sense_are_refused = refused(
+    {
+        "got a BERTConfig, expected a GPTConfig": lambda: count_parameters(OTHER),
+        "got a BERTConfig, expected a GPT": lambda: forward_flops(OTHER),
+        "got a BERTConfig, expected a": lambda: cache_bytes(OTHER),
+        "got a BERTConfig, expected": lambda: activation_bytes(OTHER, 1),
+        r"dropout=0\.1 is not counted": lambda: activation_bytes(DROPPED, 1),
+        "got 5 runs, expected at least 6": lambda: fit_law(ROW[1:], ROW[1:], ROW[1:]),
+        "must be positive and finite": lambda: fit_law(ROW, ROW, [1, 1, 1, 1, 1, np.nan]),
+        "positive and finite": lambda: fit_law(ROW, 0 * ROW, ROW),
+    }
+)
 
 
 # ---- the law ----
@@ -106,16 +112,3 @@ def test_best_allocation_is_a_minimum_on_its_budget():
     assert 6 * n * d == pytest.approx(flops)
     for factor in (0.9, 1.1):
         assert LAW(n * factor, d / factor) > LAW(n, d)
-
-
-@pytest.mark.parametrize(
-    ("runs", "words"),
-    [
-        (([1.0] * 5, [1.0] * 5, [1.0] * 5), "got 5 runs, expected at least 6"),
-        (([1.0] * 6, [1.0] * 6, [1.0] * 5 + [float("nan")]), "positive and finite"),
-        (([1.0] * 6, [0.0] * 6, [1.0] * 6), "positive and finite"),
-    ],
-)
-def test_runs_that_make_no_sense_are_refused(runs, words):
-    with pytest.raises(ValueError, match=words):
-        fit_law(*runs)

@@ -13,8 +13,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
-import sysconfig
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,9 +21,8 @@ import pytest
 import yaml
 from nbformat import NotebookNode
 from node import ask, start
-from readers import NOTEBOOKS, fill
+from readers import NOTEBOOKS, ROOT, environment, fill
 
-ROOT = Path(__file__).resolve().parents[2]
 SHELL = Path(__file__).with_name("shell.py")
 
 
@@ -85,10 +82,7 @@ def error_of(tmp_path_factory, env) -> Callable[[NotebookNode, Path], str | None
     cell.
     """
     folder = tmp_path_factory.mktemp("reader")
-    run(sys.executable, "-m", "venv", "--without-pip", folder / "venv", cwd=folder)
-    python = folder / "venv" / "bin" / "python"
-    site = run(python, "-c", "import site; print(site.getsitepackages()[0])", cwd=folder)
-    Path(site.stdout.strip(), "borrowed.pth").write_text(sysconfig.get_path("purelib"))
+    python = environment(folder)
     where = "import scratchformer as s; print(s.__file__)"
     assert run(python, "-c", where, cwd=folder, env=env).returncode != 0
     shell = shutil.copy(SHELL, folder)  # beside nothing of this tree

@@ -80,9 +80,8 @@ class Scope:
 
 def read_shape(text: str) -> list[Axis] | None:
     """The axes of `B, T, C`; None if that is prose. Raises ValueError if it should be a shape."""
-    plain = re.sub(r"(?<![\w.])(\d+)(?=[A-Za-z])", r"\1*", text).replace("×", "*")
     try:
-        node = ast.parse(f"({plain.strip()})", mode="eval").body
+        node = ast.parse(f"({text.strip()})", mode="eval").body
     except SyntaxError:
         if re.match(r"\s*[A-Z]\s*,", text):
             raise ValueError(f"cannot read ({text}) as a shape") from None

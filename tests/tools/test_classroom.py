@@ -3,18 +3,16 @@
 import os
 import shutil
 import subprocess
-import sys
-import sysconfig
 import zipfile
 from pathlib import Path
 
 import nbformat
 import pytest
-from readers import NOTEBOOKS, fill, stubs
+from readers import NOTEBOOKS, ROOT, environment, fill, stubs
 
 from tools import classroom
 
-ROOT = Path(__file__).resolve().parents[2]
+GONE = ("_solution", "Solution(", "git+https", "# @title Check")
 SHELL = ROOT / "tests" / "lone" / "shell.py"
 
 
@@ -37,7 +35,7 @@ def test_each_notebook_is_valid_keeps_every_stub_and_shows_no_worked_answer_or_o
         chapter = nbformat.read(path, as_version=4)
         assert stubs_left == [(name, cell.source) for cell, name in stubs(chapter)] != []
         text = (folder / path.name).read_text("utf-8")
-        assert not any(gone in text for gone in ("_solution", "Solution(", "git+https")), path.name
+        assert not any(word in text for word in GONE), path.name
         assert not any(cell.outputs for cell in notebook.cells if cell.cell_type == "code")
 
 
@@ -46,33 +44,28 @@ def test_it_runs_alone_to_its_end_and_goes_on_with_what_the_student_wrote(folder
     """In every stub a wrong answer, which is refused, and then a right one."""
     notebook = nbformat.read(folder / "08_rotary.ipynb", as_version=4)
     fill(notebook)
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
-    version = "python{}.{}".format(*sys.version_info)
-    borrowed = tmp_path / "venv" / "lib" / version / "site-packages" / "borrowed.pth"
-    borrowed.write_text(sysconfig.get_path("purelib"))
+    nbformat.write(notebook, tmp_path / "chapter.ipynb")
+    for path in (SHELL, *folder.glob("*.whl")):
+        shutil.copy(path, tmp_path)
+    python = environment(tmp_path)
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("SCRATCHFORMER", "PYTHON"))}
     settings = {"BUDGET": "smoke", "LIVE": "stored", "CACHE": str(tmp_path / "cache")}
     env = kept | {f"SCRATCHFORMER_{key}": value for key, value in settings.items()}
     env |= {"PIP_NO_INDEX": "1", "HTTPS_PROXY": "http://127.0.0.1:9", "OMP_NUM_THREADS": "1"}
-    shell = shutil.copy(SHELL, tmp_path)
-    for wheel in folder.glob("*.whl"):
-        shutil.copy(wheel, tmp_path)
-    nbformat.write(notebook, tmp_path / "chapter.ipynb")
-    python, asked = tmp_path / "venv" / "bin" / "python", str(tmp_path / "chapter.ipynb")
+    asked, command = str(tmp_path / "chapter.ipynb"), [python, tmp_path / SHELL.name]
     ran = subprocess.run(
-        [python, shell], cwd=tmp_path, env=env, input=asked, stdout=subprocess.PIPE, text=True
+        command, cwd=tmp_path, env=env, input=asked, capture_output=True, text=True
     )
-    assert ran.stdout == "null\n"
+    assert ran.stdout == "null\n", ran.stderr
 
 
 def test_only_the_chosen_chapters_are_made_and_others_are_refused_in_a_line(capsys, monkeypatch):
     def numbers(asked):
         return [int(path.name[:2]) for path in classroom.chosen(asked)]
 
-    assert numbers("05-07") == [5, 6, 7] and numbers("6, 17") == numbers("06 17") == [6, 17]
-    assert numbers("05-06,06,3") == [3, 5, 6] and len(numbers("")) == len(NOTEBOOKS)
+    assert numbers("05-06,06 3") == [3, 5, 6] and len(numbers("")) == len(NOTEBOOKS)
     monkeypatch.setattr(classroom, "classroom", pytest.fail)
-    for asked in ("10-05", "99", "5-", "attention", "05;06", "5,", "-1"):
+    for asked in ("10-05", "99", "5-", "attention", "5,"):
         assert classroom.main([asked]) == 2
         printed = capsys.readouterr().out
         assert repr(asked) in printed and "05-10" in printed and printed.count("\n") == 1

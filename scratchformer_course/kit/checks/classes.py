@@ -44,10 +44,12 @@ def as_function(cls: Any, right: Any, kept: dict | None = None) -> Callable:
         if any(value is ... for value in vars(model).values()):
             raise Wrong(f"replace the `...` in the constructor of `{cls.__name__}`.", "not yet")
         parameters = dict(model.named_parameters(remove_duplicate=False))
-        for name in {**weights, **parameters}:
-            expect(name in parameters, f"the parameter `{name}` is missing.")
-            expect(name in weights, f"the parameter `{name}` is not in the exercise's stub.")
-            got, expected = tuple(parameters[name].shape), tuple(weights[name].shape)
+        for name in sorted(weights.keys() - parameters.keys()):
+            raise Wrong(f"the parameter `{name}` is missing.")
+        for name in sorted(parameters.keys() - weights.keys()):
+            raise Wrong(f"the parameter `{name}` is not in the exercise's stub.")
+        for name, value in weights.items():
+            got, expected = tuple(parameters[name].shape), tuple(value.shape)
             expect(got == expected, f"`{name}` has shape {got}, but {expected} is expected.")
         model.load_state_dict(weights, strict=False)  # buffers are the learner's own affair
         return model.eval()

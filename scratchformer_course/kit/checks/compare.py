@@ -74,8 +74,8 @@ def plain(value: Any, example: Any) -> Any:
         if not is_tensor(value) or value.is_complex() or (value.is_floating_point() and is_exact):
             raise OtherKind(value, example)
         return (value.to_dense() if value.is_sparse else value).detach().cpu()
+    example, number = (x.item() if getattr(x, "ndim", None) == 0 else x for x in (example, value))
     if type(example) in ACCEPTED:
-        number = value.item() if getattr(value, "ndim", None) == 0 else value
         if not isinstance(number, ACCEPTED[type(example)]):
             raise OtherKind(value, example)
         return type(example)(number)

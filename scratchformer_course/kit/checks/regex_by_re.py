@@ -4,6 +4,7 @@ It is for the patterns of GPT-2 and its like. Letters and numbers are those that
 """
 
 import functools
+import itertools
 import re
 import sys
 from collections.abc import Callable
@@ -14,11 +15,11 @@ IN_BRACKETS, OUTSIDE = r"\\p\{([LN])\}(?=[^\[]*\])", r"\\p\{([LN])\}"
 
 @functools.cache
 def members(part: str) -> str:
-    """All letters ("L") or numbers ("N"), as what stands in brackets."""
-    characters = map(chr, range(sys.maxunicode + 1))
-    if part == "L":
-        return "".join(filter(str.isalpha, characters))
-    return "".join(c for c in characters if c.isnumeric() and not c.isalpha())
+    """All letters ("L") or numbers ("N"), as ranges that stand in brackets."""
+    is_member = str.isalpha if part == "L" else lambda c: c.isnumeric() and not c.isalpha()
+    groups = itertools.groupby(map(chr, range(sys.maxunicode + 1)), is_member)
+    runs = ["".join(group) for is_in, group in groups if is_in]
+    return "".join(f"{run[0]}-{run[-1]}" for run in runs)
 
 
 @functools.cache

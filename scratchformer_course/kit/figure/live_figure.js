@@ -177,6 +177,21 @@ course.define("live", () => {
   const path = (points) =>
     `M${points.map(([x, y]) => `${x.toFixed(1)} ${y.toFixed(1)}`).join("L")}`;
 
+  // The lower half of a map of T by T cells, in few shapes: one for each of the shades from 1 up.
+  // shadeOf(t, s) gives a cell's, and 0 is not drawn
+  function shadedMap(T, shades, shadeOf, attributes = {}) {
+    const ways = Array(shades).fill("");
+    for (let t = 0; t < T; t++) {
+      for (let s = 0; s <= t; s++) {
+        const shade = Math.ceil(shadeOf(t, s));
+        if (shade > 0) ways[shade - 1] += `M${s} ${t}h1v1h-1z`;
+      }
+    }
+    return ways.map((d, i) =>
+      el("svg:path", { d, "fill-opacity": ((i + 1) / shades).toFixed(2), ...attributes }),
+    );
+  }
+
   // What is drawn or shown, in words for those who do not see it
   const describe = (element, text) => element.setAttribute("aria-label", text);
 
@@ -473,7 +488,7 @@ course.define("live", () => {
   const fields = { slider, sliderOver, choice, check, newSwitch, seedField, numberField };
   const boxes = { newStatus, region, scrolling, fold, tabs, bars, named };
   const moves = { roving, rovingLine, gridCursor, press, player, draggable, placeIn, turnable };
-  const drawings = { drawing, words, line, circle, way, path, describe };
+  const drawings = { drawing, words, line, circle, way, path, shadedMap, describe };
   const texts = { format, grouped, percent, visible, listed, sum, mean, ranked, listOf };
   return { ...parts, ...fields, ...boxes, ...moves, ...drawings, ...texts, start, fetchLast };
 });

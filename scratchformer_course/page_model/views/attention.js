@@ -1,27 +1,17 @@
 // The attention of any head, as a heatmap or as arcs, and the dot product behind each weight.
 
 course.define("view_attention", () => {
-  const { el, format, percent, roving, bars, button, title, note, scrolling } = course.live;
-  const { table, listOf, gridCursor, rovingLine, choice, press, fold, sum } = course.live;
-  const { describe } = course.live;
+  const { el, shadedMap, format, percent, roving, bars, button, title, note } = course.live;
+  const { scrolling, table, listOf, gridCursor, rovingLine, choice, press, fold } = course.live;
+  const { sum, describe } = course.live;
   const WINDOW = 26; // how many tokens fit a phone: of a longer prompt the last ones are shown
   const LEVELS = 6; // shades of a small picture
 
-  // A small picture of weights (T, S), in few shapes: one for each shade
-  function picture(weights, T) {
-    const paths = Array(LEVELS).fill("");
-    for (let t = 0; t < T; t++) {
-      for (let s = 0; s <= t; s++) {
-        const shade = Math.ceil(weights[t * T + s] * LEVELS - 0.25);
-        if (shade > 0) paths[shade - 1] += `M${s} ${t}h1v1h-1z`;
-      }
-    }
-    return el(
-      "svg:svg",
-      { viewBox: `0 0 ${T} ${T}`, "aria-hidden": "true" },
-      paths.map((d, i) => el("svg:path", { d, "fill-opacity": (i + 1) / LEVELS })),
-    );
-  }
+  // A small picture of weights (T, T)
+  const picture = (weights, T) =>
+    el("svg:svg", { viewBox: `0 0 ${T} ${T}`, "aria-hidden": "true" }, [
+      shadedMap(T, LEVELS, (t, s) => weights[t * T + s] * LEVELS - 0.25),
+    ]);
 
   // The way of an arc from a down to b, in a picture of this height
   function arcPath(a, b, height) {
