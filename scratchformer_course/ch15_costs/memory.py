@@ -38,11 +38,11 @@ class Alive(TorchDispatchMode):
         return sum(size for k, (_, size) in self.live.items() if k not in self.own)
 
 
-def most_at_once(compute: Callable[[], Any], counted: Iterable[Tensor] = ()) -> int:
+def most_at_once(compute: Callable[[], Any], own: Iterable[Tensor] = ()) -> int:
     """The most bytes that compute() holds at once, besides the tensors `own`."""
     gc.freeze()  # so that a collection looks at new objects only
     try:
-        with Alive(counted) as alive:
+        with Alive(own) as alive:
             compute()
     finally:
         gc.unfreeze()
