@@ -369,6 +369,23 @@ def test_a_model_that_has_run_is_healthy_even_where_no_gradients_are_kept():
     assert model.maps is maps and maps.requires_grad
 
 
+class ClampedNorm(nn.Module):
+    """RMSNorm with a bound below its root, where others add one inside of it."""
+
+    def __init__(self, eps: float = 1e-5):
+        super().__init__()
+        self.eps, self.weight = eps, nn.Parameter(torch.ones(32))
+
+    def forward(self, x):
+        return self.weight * 32**0.5 * F.normalize(x, dim=-1, eps=self.eps)
+
+
+def test_a_norm_that_clamps_its_root_is_no_fault():
+    model = Outside()
+    model.norms = nn.ModuleList(ClampedNorm() for _ in model.norms)
+    assert diagnose(model, 31, 24)["norms"].verdict == "passed"
+
+
 def test_a_sum_outside_of_a_norms_root_is_found():
     model = Outside()
     model.norms[0].forward = lambda x: x / (x.square().mean(-1, keepdim=True).sqrt() + 1e-12)
