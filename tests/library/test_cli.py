@@ -75,7 +75,7 @@ def refused(capsys, command):
 
 def contents(folder):
     """Every file in a folder, with what it holds."""
-    files = (path for path in Path(folder).rglob("*") if path.is_file() and path.name != ".lock")
+    files = (path for path in Path(folder).rglob("*") if path.is_file())
     return {str(path): path.read_bytes() for path in files}
 
 

@@ -387,10 +387,17 @@ def test_a_norm_that_clamps_its_root_is_no_fault():
     assert diagnose(model, 31, 24)["norms"].verdict == "passed"
 
 
-def test_a_sum_outside_of_a_norms_root_is_found():
+def test_a_wrong_norm_is_found():
     model = Outside()
-    model.norms[0].forward = lambda x: x / (x.square().mean(-1, keepdim=True).sqrt() + 1e-12)
-    assert "outside" in diagnose(model, 31, 24)["norms"].suspects[0]
+    for wrong, suspect in (
+        (lambda x: x / (x.square().mean(-1, keepdim=True).sqrt() + 1e-12), "outside"),
+        (
+            lambda x: (x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True) + 1e-5).sqrt(),
+            "C - 1",
+        ),
+    ):
+        model.norms[0].forward = wrong
+        assert suspect in diagnose(model, 31, 24)["norms"].suspects[0]
 
 
 def test_what_is_examined_stays_as_it_is():
@@ -458,17 +465,26 @@ def over_all_places(logits, y):
     return nll(logits, y, ignore_index=0, reduction="sum") / y.numel()
 
 
+def untied(model):
+    """Another model with the weights of a tied one, whose head is no more its table."""
+    other = reloaded(model)
+    other.lm_head.weight = nn.Parameter(other.wte.weight.detach().clone())
+    return other
+
+
 @pytest.mark.parametrize(
     ("options", "test", "suspect"),
     [
+        ({"reload": untied}, "saved", "a tie that loading has undone"),
         ({"batches": [(TEXT[None, :9], TEXT[None, :9])]}, "targets", "not shifted"),
         ({"loss": over_all_places, "pad_id": 0}, "padded targets", "mean over all places"),
     ],
 )
-def test_a_fault_of_batches_or_loss_is_found_and_named(options, test, suspect):
+def test_a_fault_of_files_batches_or_loss_is_found_and_named(options, test, suspect):
     torch.manual_seed(0)
     report = diagnose(gpt(n_layers=1), **options)
     assert report.faults == [test] and suspect in report[test].suspects[0], str(report)
+    assert test != "saved" or "; 16 tensors become 17" in report[test].measured
 
 
 # --- training ----------------------------------------------------------------------------------
@@ -507,6 +523,8 @@ def loop(fault=None):
                     optimizer.zero_grad()
                 if fault == "stepped early":
                     optimizer.step()
+                if fault == "too fast":
+                    scheduler.step()
             if fault not in ("summed", "scale", "scaler"):
                 nn.utils.clip_grad_norm_(weights, 0.1)
             scaler.step(torch.optim.SGD(weights) if fault == "another" else optimizer)
@@ -554,6 +572,7 @@ TRAINING_FAULTS = {  # of `loop`: (test, suspect)
     "summed": ("accumulation", "summed"),
     "one lost": ("accumulation", "zeroed between"),
     "stepped early": ("one step", "inside the loop"),
+    "too fast": ("schedule", "once a micro-batch"),
     "evaluation": ("training mode", "eval"),
     "another": ("one step", "another optimiser"),
     "detached": ("movement", "cut off"),
