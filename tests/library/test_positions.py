@@ -51,7 +51,7 @@ test_errors_say_what_was_expected = refused(
         "width is 7, expected an even number above 0": lambda: sinusoidal(4, 7),
         "width is 0, expected an even number above 0": lambda: sinusoidal(4, 0),
         "T=-1 positions from 0 on, expected nothing below 0": lambda: sinusoidal(-1, 4),
-        "positions from -3 on": lambda: rotary(torch.zeros(2, 4), offset=-3),
+        "positions from -1 on": lambda: rotary(torch.zeros(2, 4), offset=-1),
         r"base=0\.0, expected more than 0": lambda: sinusoidal(4, 4, base=0.0),
     }
 )
