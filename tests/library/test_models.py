@@ -147,6 +147,7 @@ test_impossible_configurations_are_refused = refused(
     {
         "d_model=30 is not divisible by n_heads=4": configured(GPT, d_model=30),
         "n_layers=0, expected at least 1": configured(Llama, n_layers=0),
+        "vocab_size=None, expected a whole number": configured(GPT, vocab_size=None),
         "dropout=1.0, expected 0 <= dropout < 1": configured(BERT, dropout=1.0),
         "d_ff=0, expected at least 1": configured(Seq2Seq, d_ff=0),
         "n_segments=0, expected at least 1": configured(BERT, n_segments=0),

@@ -9,7 +9,8 @@ matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
 
-from scratchformer.plots import heatmap
+from scratchformer.plots import heatmap, loss_curves
+from scratchformer.training import History
 
 
 @pytest.fixture
@@ -30,6 +31,12 @@ def test_heatmap_returns_its_axes_and_shows_the_first_row_on_top(ax):
     assert " ".join(text.get_text() for text in ax.texts) == "0.75 0.25 0.50 0.50 0.00 1.00"
     heatmap(weights, ax, numbers=False, vmax=2)
     assert len(ax.texts) == 6 and ax.collections[-1].get_clim() == (0, 2)
+
+
+def test_loss_curves_are_the_two_losses_against_the_steps(ax):
+    assert loss_curves(History([0, 5], [3.0, 2.0], [3.5, 2.5], []), ax) is ax
+    curves = {line.get_label(): line.get_xydata().tolist() for line in ax.lines}
+    assert curves == {"training": [[0, 3], [5, 2]], "validation": [[0, 3.5], [5, 2.5]]}
 
 
 test_what_does_not_fit_is_refused = refused(

@@ -135,6 +135,8 @@ def test_its_tokenizer_gives_the_ids_of_the_tokenizers_library(tmp_path):
     )
     texts = ["".join(rng.choices(ODD.split("|"), k=24)) for _ in range(500)]
     assert [text for text in texts if tok.encode(text) != theirs.encode(text).ids] == []
+    tok.save(tmp_path / "tokenizer.json")
+    assert ByteBPE.load(tmp_path / "tokenizer.json").encode(ODD) == tok.encode(ODD)
     text = "<|im_start|>user\n12 strawberries<|im_end|>"
     ids = tok.encode(text, allow_special=True)
     assert ids == theirs.encode(text).ids and ids[0] == 0 and ids[-1] == 1
