@@ -29,8 +29,9 @@ from scratchformer.files import atomic_write
 from scratchformer_course.teaching.tables import chapters, exercises
 
 CONTAINER = """This runs notebooks with your rights. Strangers' code belongs in a container:
-  docker run --rm --network none --read-only --tmpfs /tmp -v "$PWD/class:/class:ro" \\
-    -v "$PWD/grades:/grades" IMAGE python -m scratchformer_course grade NOTEBOOK… --out /grades
+  docker run --rm --network none --read-only --tmpfs /tmp -e HOME=/tmp \\
+    -v "$PWD/class:/class:ro" -v "$PWD/grades:/grades" IMAGE \\
+    sh -c 'python -m scratchformer_course grade /class/*/*.ipynb --out /grades'
 (podman takes the same words; IMAGE is one in which this package is installed.)"""
 STATES = ("not yet", "try again", "passed")  # the best verdict of an exercise counts
 
