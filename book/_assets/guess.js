@@ -87,13 +87,12 @@ course.define("guess", () => {
     target?.scrollIntoView();
   }
 
-  // What the site's search, or a link to a text, has brought the reader here for
+  // What a link to a text has brought the reader here for
   function showSought() {
     const plain = (text) => text.toLowerCase().replace(/\s+/g, " ").trim();
     const address = performance.getEntriesByType("navigation")[0]?.name ?? ""; // …#:~:text=…
     const texts = new URLSearchParams(address.split(":~:")[1]).getAll("text");
-    const words = store.recall("sphinx_highlight_terms")?.split(" ") ?? [];
-    const sought = [...words, ...texts.map((text) => text.split(",")[0])].map(plain);
+    const sought = texts.map((text) => plain(text.split(",")[0]));
     for (const { place, open } of answers.values()) {
       if (sought.some((text) => text && plain(place.textContent).includes(text))) open();
     }

@@ -155,7 +155,6 @@ def add_files(app: Sphinx, pagename: str, _: str, context: dict, doctree: Any) -
     app.add_css_file("guess.css", priority=900)  # after course.css, whose colours it takes
     app.add_js_file(None, body=COVER, priority=100)
     for name in ("guess-verdicts.js", "guess.js"):
-        # before sphinx_highlight.js, which takes the words that the reader looked for away
         app.add_js_file(name, defer="defer", priority=150)
 
 
