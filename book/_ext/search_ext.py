@@ -21,6 +21,15 @@ from sphinx.application import Sphinx
 
 FILE = "search-sections.js"
 SPHINX_SCRIPTS = ("searchtools.js", "language_data.js", "sphinx_highlight.js")
+SIGNS = {
+    "cdot": "·",
+    "times": "×",
+    "infty": "∞",
+    "sqrt": "√",
+    "approx": "≈",
+    "text": "",
+    "frac": "",
+}
 APART = (nodes.section, nodes.title, nodes.raw, nodes.Invisible, glossary)
 
 
@@ -43,7 +52,8 @@ def text_of(node: nodes.Node) -> str:
     if isinstance(node, pending_xref) and node["refdomain"] == "cite":
         return ""  # the key of a work
     if isinstance(node, (nodes.math, nodes.math_block)):
-        return re.sub(r"[{}\\]", "", node.astext().replace("\\infty", "∞"))
+        formula = re.sub(r"\\([a-zA-Z]+)", lambda name: SIGNS.get(name[1], name[1]), node.astext())
+        return re.sub(r"[{}\\]", "", formula)
     parts = [text_of(part) for part in parts_of(node) if not is_unshown(part)]
     return ("" if isinstance(node, nodes.TextElement) else " ").join(parts)
 
@@ -57,7 +67,7 @@ def unshown_words(node: nodes.Node) -> set[str]:
 
 def entry(page: str, id: str, titles: list[str], node: nodes.Node) -> list[Any]:
     """What is written of a section, or of a term's definition."""
-    text = " ".join(text_of(node).split())
+    text = re.sub(r" (?=[.,;])", "", " ".join(text_of(node).split()))
     words = unshown_words(node) - set(re.findall(r"[a-z]+", text.lower()))
     return [f"{page}.html#{id}", titles, text, " ".join(sorted(words))]
 

@@ -59,8 +59,10 @@ def test_nothing_is_found_for_no_word_or_an_unknown_one(ask):
 
 
 def test_from_disk_a_question_is_answered_and_its_first_result_opens_at_the_section(browser, site):
-    address = (site / "search.html").as_uri()
-    with opened(browser, f"{address}?q=kv+cache+memory") as page:
+    with opened(browser, (site / "book/glossary.html").as_uri()) as page:
+        page.keyboard.press("Control+k")
+        page.keyboard.type("kv cache memory")
+        page.keyboard.press("Enter")
         status, first = page.get_by_role("status"), page.locator(".course-search a").first
         first.wait_for()
         assert "result" in status.inner_text()
