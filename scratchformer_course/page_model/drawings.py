@@ -1,6 +1,6 @@
 """The drawing of the page on the model in JavaScript: a matrix as one row of numbers."""
 
-from scratchformer_course.kit.canvas import Drawing
+from scratchformer_course.kit.canvas import drawing
 
 T, C, H = 3, 8, 2  # tokens, channels, heads
 D = C // H
@@ -11,9 +11,13 @@ def begins(t: int, h: int) -> int:
     return t * C + h * D
 
 
-def matrix_in_a_row():
-    """Queries of three tokens for two heads: as a matrix, and as they lie in the memory."""
-    d = Drawing(480, 318)
+@drawing(480, 318)
+def matrix_in_a_row(d):
+    """Above, a matrix of three rows, the tokens, and eight columns, of which the first four are
+    head 0 and the last four head 1. The cells are numbered from 0 to 23, row after row. Below, the
+    same 24 cells in one long row. Cells 12 to 15 are marked in both: they are what head 1 reads of
+    token 1, and they lie side by side, from t times C plus h times D on.
+    """
     start = begins(1, 1)
     d.text(3, 14, "q as a matrix, (T, C) = (3, 8)", anchor="start", bold=True)
     x, y, width, height = 76, 64, 48, 30
@@ -40,10 +44,3 @@ def matrix_in_a_row():
     d.text(right - 1, 262, start + D - 1, size=13, anchor="end")
     d.text(240, 286, "token t = 1, head h = 1 begins at", size=14)
     d.text(240, 306, f"t·C + h·D = 1·{C} + 1·{D} = {start}", size=14, bold=True)
-    return d.show(
-        "Above, a matrix of three rows, the tokens, and eight columns, of which the first four "
-        "are head 0 and the last four head 1. The cells are numbered from 0 to 23, row after "
-        "row. Below, the same 24 cells in one long row. Cells 12 to 15 are marked in both: they "
-        "are what head 1 reads of token 1, and they lie side by side, from t times C plus h "
-        "times D on."
-    )
