@@ -92,7 +92,7 @@ def test_the_docstring_of_a_drawing_describes_it():
 
     root = ET.fromstring(two_boxes().data)
     assert root.get("aria-label") == WORDS and root.get("viewBox") == "0 0 300 100"
-    assert {text.get("font-size") for text in root.iter("{*}text")} == {"15"}
+    assert {text.get("font-size") for text in root.findall(".//{*}text")} == {"15"}
 
 
 @pytest.mark.parametrize(
