@@ -31,12 +31,10 @@ def costs(sizes: Sequence[Size], start: str | None = None) -> LiveFigure:
     """Sliders for the sizes of a GPT, and what it costs to train.
 
     `sizes` are rows of a name, V, T, C, L and texts in a batch; `start` is the name of the first
-    one shown. Raises ValueError for a row that is not such a size, and a `start` that is none.
+    one shown. Raises ValueError for a row that is not such a size.
     """
     presets = [_preset(row) for row in sizes]
     names = [preset["name"] for preset in presets]
-    if start is not None and start not in names:
-        raise ValueError(f"start={start!r}, expected one of {', '.join(names)}")
     settings = {
         "presets": presets,
         "start": names.index(start) if start else 0,
