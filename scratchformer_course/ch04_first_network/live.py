@@ -35,7 +35,7 @@ def parabola(paths: Mapping[float, Sequence[float]], lowest: float = 3.0) -> Liv
         (step, *(f"{w:.2f}".replace("-", "−") for w in row))
         for step, row in enumerate(zip(*paths.values(), strict=True))
     ]
-    still += table(("step", *(f"{rate:g}" for rate in paths)), rows, '"')
+    still += table(("step", *(f"{rate:g}" for rate in paths)), rows)
     return LiveFigure("parabola", settings, still)
 
 

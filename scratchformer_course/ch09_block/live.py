@@ -93,7 +93,7 @@ def _still(block: TransformerBlock, x: Tensor) -> str:
         "<p>This figure is live where JavaScript runs: there each part of the block can be "
         "switched off. Here is the stream with all parts, in those channels that the block "
         "changes.</p>"
-    ) + table(["", *(CHANNELS[c] for c in columns)], rows, '"')
+    ) + table(["", *(CHANNELS[c] for c in columns)], rows)
 
 
 def _digits(number: float) -> str:
