@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-from IPython.display import HTML
-
 from scratchformer_course.kit.canvas import Drawing, drawing
 
 
@@ -37,7 +35,7 @@ def tensors(d):
         d.text(x, 166, shape, mono=True, size=14)
 
 
-def broadcasting(column: Sequence, row: Sequence, i: int, j: int) -> HTML:
+def broadcasting(column: Sequence, row: Sequence, i: int, j: int):
     """A column and a row, both repeated to a table, and their sum; entry (i, j) is marked."""
     d, cell, top = Drawing(440, 204), 34, 40
     n, m = len(column), len(row)
@@ -69,7 +67,7 @@ def broadcasting(column: Sequence, row: Sequence, i: int, j: int) -> HTML:
     )
 
 
-def matrix_product(a: Sequence, b: Sequence, row: int, column: int) -> HTML:
+def matrix_product(a: Sequence, b: Sequence, row: int, column: int):
     """The tables `a`, `b` and their product; the row and column that make one entry are marked."""
     d, cell = Drawing(470, 250), 38
     product = [

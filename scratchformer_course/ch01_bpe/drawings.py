@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from scratchformer_course.kit.canvas import HTML, Drawing
+from scratchformer_course.kit.canvas import Drawing
 
 LETTER = 8.6  # width of a letter of size 14, all letters being equally wide
 SPACE = "·"  # stands for a space
 
 
-def merge_tree(word: str, merges: Sequence[tuple[str, str]]) -> HTML:
+def merge_tree(word: str, merges: Sequence[tuple[str, str]]):
     """How `word` grows together; `merges` holds (left, right) in the order of learning."""
     left_edge, step, level = 104, 43, 58
     texts, used = list(word), []
@@ -42,7 +42,7 @@ def merge_tree(word: str, merges: Sequence[tuple[str, str]]) -> HTML:
     )
 
 
-def pipeline(chunks: Sequence[str], pieces: Sequence[Sequence[str]], ids: Sequence[int]) -> HTML:
+def pipeline(chunks: Sequence[str], pieces: Sequence[Sequence[str]], ids: Sequence[int]):
     """A text's chunks, their bytes, the tokens (`pieces` of each chunk) and the ids."""
     cell, gap, edge, rows = 33, 12, 118, range(24, 320, 68)
     d = Drawing(436, 320)
@@ -74,7 +74,7 @@ def pipeline(chunks: Sequence[str], pieces: Sequence[Sequence[str]], ids: Sequen
     )
 
 
-def encoding(chunk: bytes, ids: Mapping[bytes, int]) -> HTML:
+def encoding(chunk: bytes, ids: Mapping[bytes, int]):
     """How `chunk`, plain letters, becomes ids: one merge a row, the lowest id first."""
     cell, edge, level = 54, 140, 62
     pieces, rows = [chunk[i : i + 1] for i in range(len(chunk))], []
@@ -110,7 +110,7 @@ def encoding(chunk: bytes, ids: Mapping[bytes, int]) -> HTML:
     )
 
 
-def coloured(rows: Sequence[tuple[str, Sequence[tuple[str, int]]]]) -> HTML:
+def coloured(rows: Sequence[tuple[str, Sequence[tuple[str, int]]]]):
     """Texts in their tokens: each row is a heading and its (token, id) pairs, drawn in lines."""
     boxes: list[tuple] = []
     y = 16
@@ -128,7 +128,7 @@ def coloured(rows: Sequence[tuple[str, Sequence[tuple[str, int]]]]) -> HTML:
     d = Drawing(420, round(y) - 16)
     for x, y, width, text, i, odd in boxes:
         if i is None:
-            d.text(x, y, text, anchor="start", bold=True)
+            d.text_from(x, y, text, bold=True)
             continue
         d.box(x, y - 14, width, 28, text, "token", 0.4 if odd else 0.12, mono=True)
         d.text(x + width / 2, y + 25, i, "muted", 13)

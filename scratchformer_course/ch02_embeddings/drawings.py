@@ -3,11 +3,7 @@
 They show numbers and words that the chapter hands in, and compute nothing of their own but places.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-
-from IPython.display import HTML
 
 from scratchformer_course.kit.canvas import Drawing, drawing
 
@@ -45,7 +41,7 @@ def idea(d):
     d.texts(326, 322, ("again and again,", "millions of times"), down=20, colour="muted")
 
 
-def lookup(table: Sequence[Sequence[float]], chosen: int) -> HTML:
+def lookup(table: Sequence[Sequence[float]], chosen: int):
     """A one-hot row times the table of numbers is the row `chosen` of the table."""
     n, height = len(table), 30
     d, middle, left = Drawing(480, 70 + n * height + 30), 44 + n * height / 2, 30 + n * 21
@@ -70,9 +66,14 @@ def lookup(table: Sequence[Sequence[float]], chosen: int) -> HTML:
     )
 
 
-def two_measures(a: list, b: list, c: list, measures: Sequence[tuple[float, float]]) -> HTML:
-    """Three vectors; `measures` holds the dot product and the cosine with a, of b and of c."""
-    d, x0, y0, scale = Drawing(480, 208), 34, 134, 58
+@drawing(480, 208)
+def two_measures(d, a: list, b: list, c: list, measures: Sequence[tuple[float, float]]):
+    """Three arrows from one point: a goes up to the right, b is shorter and goes almost the same
+    way, and c is long and goes right and a little down. Beside them are two measures: the dot
+    product with a is larger for c, and the cosine with a is larger for b.
+    """
+    # `measures` has the dot product and the cosine with a, first those of b
+    x0, y0, scale = 34, 134, 58
     d.line([(x0 - 24, y0), (330, y0)], "muted", 1)
     for label, vector, colour, width, right, down in (
         ("a", a, "token", 3, 12, -8),
@@ -87,16 +88,15 @@ def two_measures(a: list, b: list, c: list, measures: Sequence[tuple[float, floa
     for row, pair in enumerate(measures):
         for left, value, rival in zip((330, 430), pair, measures[1 - row], strict=True):
             d.text(left, 54 + 30 * row, f"{value:.2f}", bold=value > rival)
-    return d.show(
-        "Three arrows from one point: a goes up to the right, b is shorter and goes almost the "
-        "same way, and c is long and goes right and a little down. Beside them are two measures: "
-        "the dot product with a is larger for c, and the cosine with a is larger for b."
-    )
 
 
-def same_neighbour(old: list, new: list, neighbour: Sequence[float]) -> HTML:
-    """Two centres before and after pulls towards one neighbour vector, and their angle."""
-    d, scale = Drawing(480, 250), 100
+@drawing(480, 250)
+def same_neighbour(d, old: list, new: list, neighbour: Sequence[float]):
+    """Two planes. Before the pulls, the vectors of king and princes point to opposite sides, and
+    the neighbour vector of obey points up between them. After ten pulls towards obey, both point
+    up, so the angle between king and princes is smaller.
+    """
+    scale = 100
     for left, title, vectors in ((0, "before", old), (240, "after ten pulls", new)):
         d.box(left + 4, 32, 232, 212, "", "muted", 0.04)
         d.text(left + 120, 16, title, bold=True)
@@ -106,8 +106,3 @@ def same_neighbour(old: list, new: list, neighbour: Sequence[float]) -> HTML:
             x, y = x0 + scale * vector[0], y0 - scale * vector[1]
             d.arrow(x0, y0, x, y, colour, width=width)
             d.text(x, y - 14, label, colour, bold=width == 3)
-    return d.show(
-        "Two planes. Before the pulls, the vectors of king and princes point to opposite sides, "
-        "and the neighbour vector of obey points up between them. After ten pulls towards obey, "
-        "both point up, so the angle between king and princes is smaller."
-    )

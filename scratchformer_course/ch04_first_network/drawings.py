@@ -2,14 +2,16 @@
 
 from collections.abc import Sequence
 
-from IPython.display import HTML
-
-from scratchformer_course.kit.canvas import Drawing
+from scratchformer_course.kit.canvas import Drawing, drawing
 
 
-def round_of_training(seen: str, target: str) -> HTML:
-    """Characters go up into the network, a loss comes out, slopes go back, weights move."""
-    d = Drawing(480, 258)
+@drawing(480, 258)
+def round_of_training(d, seen: str, target: str):
+    """One round of training. Eight characters go into the network, which gives a probability to
+    each of 65 characters. The probability of the character that really came makes the loss. A
+    dashed arrow goes from the loss back to the network: it carries a slope for every weight, and
+    every weight takes a small step downhill. Then the next round begins.
+    """
     d.text_from(8, 20, "text", "token", bold=True)
     for x, y, text, note in ((8, 36, seen, "8 characters"), (168, 129, target, "what really came")):
         d.box(x, y, 118, 40, repr(text), "token", mono=True, size=15)
@@ -27,15 +29,9 @@ def round_of_training(seen: str, target: str) -> HTML:
     d.arrow(140, 112, 176, 87, "key", dashed=True)
     d.text(274, 222, "slopes: which way is uphill for each weight?", "key")
     d.text(274, 246, "then every weight takes a small step downhill", "stream")
-    return d.show(
-        "One round of training. Eight characters go into the network, which gives a probability to "
-        "each of 65 characters. The probability of the character that really came makes the loss. "
-        "A dashed arrow goes from the loss back to the network: it carries a slope for every "
-        "weight, and every weight takes a small step downhill. Then the next round begins."
-    )
 
 
-def network(seen: str, hidden: int, vocab_size: int, width: int) -> HTML:
+def network(seen: str, hidden: int, vocab_size: int, width: int):
     """The two-layer network with the shape of everything that flows through it."""
     d = Drawing(480, 404, size=13)
     n, cell, left = len(seen), 44, 14
@@ -75,7 +71,7 @@ def network(seen: str, hidden: int, vocab_size: int, width: int) -> HTML:
     )
 
 
-def chain(names: Sequence[str], forward: Sequence[float], back: Sequence[str]) -> HTML:
+def chain(names: Sequence[str], forward: Sequence[float], back: Sequence[str]):
     """a → h → s → loss; numbers go right in the boxes, slopes come back below them."""
     d = Drawing(480, 190)
     for x, width, name, value in zip(
@@ -102,7 +98,7 @@ def chain(names: Sequence[str], forward: Sequence[float], back: Sequence[str]) -
     )
 
 
-def product(a: Sequence[float], b: Sequence[Sequence[float]], grad: Sequence[float]) -> HTML:
+def product(a: Sequence[float], b: Sequence[Sequence[float]], grad: Sequence[float]):
     """One row times a matrix of two columns: the ways that one input and one weight have."""
     d, left, right, ends = Drawing(480, 290), 130, 340, (82, 170)
     ys = [50 + 76 * i for i in range(len(a))]
@@ -143,7 +139,7 @@ def product(a: Sequence[float], b: Sequence[Sequence[float]], grad: Sequence[flo
     )
 
 
-def swing(zeroed: Sequence[float], forgotten: Sequence[float], lowest: float = 3.0) -> HTML:
+def swing(zeroed: Sequence[float], forgotten: Sequence[float], lowest: float = 3.0):
     """Where two descents are after each step: one comes to rest, the other swings on."""
     d = Drawing(480, 214)
     left, right, top, bottom, middle = 34, 470, 30, 178, 104

@@ -2,16 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 
-from IPython.display import HTML
-
-from scratchformer_course.kit.canvas import Drawing
+from scratchformer_course.kit.canvas import Drawing, drawing
 
 WORDS, MEANING = ("the", "old", "king", "sleeps"), ("royal", "aged", "asleep")
 
 
-def mean_of_the_past(words: Sequence[str]) -> HTML:
-    """Four words below, four means above; the third mean takes a third of each of three."""
-    d, cell = Drawing(470, 226), (78, 40)
+@drawing(470, 226)
+def mean_of_the_past(d, words: Sequence[str]):
+    """Four boxes in a row hold the vectors of the words the, old, king and sleeps. Above them are
+    four boxes for the means. Arrows lead from the, old and king to the mean above king, each with
+    the weight one third. No arrow comes from sleeps: a mean takes in the past and itself, never
+    what comes later.
+    """
+    cell = (78, 40)
     middles = d.row(92, 165, words, cell, ("stream", 0.12), 95, size=16)
     d.row(92, 25, words, cell, [("value", f) for f in (0.08, 0.08, 0.35, 0.08)], 95, size=16)
     d.text_from(8, 185, "vectors", "stream", bold=True)
@@ -19,17 +22,15 @@ def mean_of_the_past(words: Sequence[str]) -> HTML:
     for x, end, aside in zip(middles, (293, 307, 321), (-6, -14, 16), strict=False):
         d.arrow(x, 165, end, 67, "value")
         d.text(x + aside, 136, "⅓", "value", size=18, bold=True)
-    return d.show(
-        "Four boxes in a row hold the vectors of the words the, old, king and sleeps. Above them "
-        "are four boxes for the means. Arrows lead from the, old and king to the mean above king, "
-        "each with the weight one third. No arrow comes from sleeps: a mean takes in the past and "
-        "itself, never what comes later."
-    )
 
 
-def table_times_x(weights: Sequence, x: Sequence, marked: int = 2) -> HTML:
-    """The table of weights, times the words' vectors, is the means; one mean is marked."""
-    d, cell, top = Drawing(480, 246), 36, 60
+@drawing(480, 246)
+def table_times_x(d, weights: Sequence, x: Sequence, marked: int = 2):
+    """A table of four by four weights, times a table with the three numbers royal, aged and asleep
+    of each of four words, is a table of four means. The row of king is marked: three weights of one
+    third and a 0 meet the royal numbers 0, 0, 1 and 0, and the sum is one third.
+    """
+    cell, top = 36, 60
     means = [
         [sum(w * v[c] for w, v in zip(row, x, strict=True)) for c in range(3)] for row in weights
     ]
@@ -49,17 +50,16 @@ def table_times_x(weights: Sequence, x: Sequence, marked: int = 2) -> HTML:
     d.texts(163, middle, "@=", right=137, size=18, bold=True)
     d.texts(428, top + cell / 2, WORDS, down=cell, size=13, anchor="start")
     d.text_from(4, 232, "royal: ⅓ · 0 + ⅓ · 0 + ⅓ · 1 + 0 · 0 = ⅓", "value", 15, bold=True)
-    return d.show(
-        "A table of four by four weights, times a table with the three numbers royal, aged and "
-        "asleep of each of four words, is a table of four means. The row of king is marked: three "
-        "weights of one third and a 0 meet the royal numbers 0, 0, 1 and 0, and the sum is one "
-        "third."
-    )
 
 
-def scores_to_weights(scores: Sequence, weights: Sequence) -> HTML:
-    """Three grids with arrows: scores, the hidden ones at minus infinity, weights."""
-    d, n, cell = Drawing(470, 196), len(scores), 36
+@drawing(470, 196)
+def scores_to_weights(d, scores: Sequence, weights: Sequence):
+    """Three tables of three by three numbers with arrows between them. The first holds scores, all
+    0. The arrow called mask leads to the second: above the diagonal it holds minus infinity. The
+    arrow called softmax leads to the third, the weights: 1 in the first row, two halves in the
+    second, three thirds in the third, and 0 above the diagonal.
+    """
+    n, cell = len(scores), 36
     masked = [["−∞" if j > i else scores[i][j] for j in range(n)] for i in range(n)]
     empty, full = [[0] * n] * n, [[0.6 * weight for weight in row] for row in weights]
     for left, title, colour, shades, numbers, then in (
@@ -74,31 +74,23 @@ def scores_to_weights(scores: Sequence, weights: Sequence) -> HTML:
             d.arrow(left + n * cell + 8, 96, left + 170, 96)
             d.text(left + n * cell + 36, 78, then, size=13)
     d.text(235, 182, "each row is one word; each row of weights sums to 1", "muted", size=15)
-    return d.show(
-        "Three tables of three by three numbers with arrows between them. The first holds scores, "
-        "all 0. The arrow called mask leads to the second: above the diagonal it holds minus "
-        "infinity. The arrow called softmax leads to the third, the weights: 1 in the first row, "
-        "two halves in the second, three thirds in the third, and 0 above the diagonal."
-    )
 
 
-def staircases(masks: Mapping[str, Sequence]) -> HTML:
-    """Masks as grids, coloured where a position may look."""
-    d, cell = Drawing(470, 186), 15
+@drawing(470, 186)
+def staircases(d, masks: Mapping[str, Sequence]):
+    """Three grids of eight by eight squares, coloured where a position may look. Causal: a
+    staircase, all squares on and below the diagonal. Window of 3: a band of three squares along the
+    diagonal. Prefix of 3: the staircase, and in addition the first three columns in every row.
+    """
+    cell = 15
     for k, (title, mask) in enumerate(masks.items()):
         left = 6 + k * 165
         d.text(left + len(mask) * cell / 2, 18, title, bold=True)
         d.grid(left, 36, mask, cell, "value")
     d.text_from(6, 170, "row: the position that looks · column: what it looks at", "muted", 15)
-    return d.show(
-        "Three grids of eight by eight squares, coloured where a position may look. Causal: a "
-        "staircase, all squares on and below the diagonal. Window of 3: a band of three squares "
-        "along the diagonal. Prefix of 3: the staircase, and in addition the first three columns "
-        "in every row."
-    )
 
 
-def looked_at(line: str, weights: Sequence[float], word: str) -> HTML:
+def looked_at(line: str, weights: Sequence[float], word: str):
     """A line in two rows of letters, as dark as the weight that its last letter gives to each."""
     d, start = Drawing(480, 142), line.index(word)
     shades = [round(min(1.0, 2 * weight), 2) for weight in weights]  # alike on every processor

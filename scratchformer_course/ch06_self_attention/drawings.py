@@ -1,10 +1,6 @@
 """The drawings of chapter 06: one word asks, another answers, and its content comes back."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-
-from IPython.display import HTML
 
 from scratchformer_course.kit.canvas import COLOURS, Drawing, drawing
 
@@ -35,7 +31,7 @@ def idea(d):
     d.text(244, 212, "3 · value: “royal” comes back", "value", bold=True)
 
 
-def design(*examples: tuple[str, Sequence[int], Sequence[Sequence[int]]]) -> HTML:
+def design(*examples: tuple[str, Sequence[int], Sequence[Sequence[int]]]):
     """How x takes rows of W_q and of W_k: two examples of a word, its x, and the matrix."""
     d, parts = Drawing(470, 318), []
     features = "article adjective noun verb royal aged asleep".split()
@@ -64,9 +60,7 @@ def design(*examples: tuple[str, Sequence[int], Sequence[Sequence[int]]]) -> HTM
     )
 
 
-def updated(
-    word: str, names: Sequence[str], before: Sequence[float], read: Sequence[float]
-) -> HTML:
+def updated(word: str, names: Sequence[str], before: Sequence[float], read: Sequence[float]):
     """The meaning of a word, what it has read from the others, and both together."""
     d = Drawing(470, 204)
     together = [a + b for a, b in zip(before, read, strict=True)]
@@ -92,7 +86,7 @@ def updated(
 SHADE = 0.42  # how opaque a weight of 1 is, here and in the live figure
 
 
-def maps(*panels: tuple[str, Sequence[str], Sequence[str], Sequence[Sequence[float]]]) -> HTML:
+def maps(*panels: tuple[str, Sequence[str], Sequence[str], Sequence[Sequence[float]]]):
     """Attention maps below each other, each with a title, its words that ask and that answer."""
     wide = min(56, 390 // max(len(answers) for _, _, answers, _ in panels))
     heights = [38 + bool(title) * 24 + 36 * len(asks) for title, asks, _, _ in panels]
@@ -147,7 +141,7 @@ def pipeline(d):
     d.arrow(398, 140, 398, 474, "value", width=2.5)
 
 
-def reading(tokens: Sequence[str], asks: Sequence[int], weights: Sequence[Sequence[float]]) -> HTML:
+def reading(tokens: Sequence[str], asks: Sequence[int], weights: Sequence[Sequence[float]]):
     """Rows of a map as lines of text: the darker a word, the more of its attention is there."""
     wide, high, gap = 470, 30, 26
     boxes: list[tuple] = []

@@ -10,9 +10,15 @@ def _tip(x, y, radius, angle) -> tuple[float, float]:
     return x + radius * math.cos(angle), y - radius * math.sin(angle)
 
 
-def turned_pair(a: float, b: float, angle: float):
-    """The arrow (a, b) as a steps along one unit arrow and b along another, before and after."""
-    d, unit, y = Drawing(470, 212), 58, 178
+@drawing(470, 212)
+def turned_pair(d, a: float, b: float, angle: float):
+    """Two coordinate systems. On the left the arrow (a, b) is a steps along the unit arrow (1, 0)
+    and then b steps along the unit arrow (0, 1). On the right everything is turned by the angle
+    theta: the unit arrows now end in (cos theta, sin theta) and in (minus sin theta, cos theta),
+    and the arrow is still a steps along the first and b along the second. Its new numbers are asked
+    for.
+    """
+    unit, y = 58, 178
     for x, turn, title, name in (
         (40, 0.0, "before", "(a, b)"),
         (290, angle, "after the turn", "?"),
@@ -40,13 +46,6 @@ def turned_pair(a: float, b: float, angle: float):
             d.text(x + unit, y + 18, "(1, 0)")
             d.text_from(x - 8, y - unit - 14, "(0, 1)")
         d.text(tip[0], tip[1] - 14, name, "query", size=16, bold=True)
-    return d.show(
-        "Two coordinate systems. On the left the arrow (a, b) is a steps along the unit arrow "
-        "(1, 0) and then b steps along the unit arrow (0, 1). On the right everything is turned "
-        "by the angle theta: the unit arrows now end in (cos theta, sin theta) and in "
-        "(minus sin theta, cos theta), and the arrow is still a steps along the first and b "
-        "along the second. Its new numbers are asked for."
-    )
 
 
 def dials(speeds: list[float], places: list[int]):

@@ -82,7 +82,7 @@ def _drawing(s: dict) -> str:
     for size, value in pairs:
         d.circle(*at(size, value), 4, "key", fill=0.8)
     for value in (low, high):
-        d.text(52, at(n, value)[1], f"{value:.1f}", "muted", anchor="end", size=13)
+        d.text_to(52, at(n, value)[1], f"{value:.1f}", "muted", size=13)
     for size, name in ((1e4, "10 k"), (1e5, "100 k")):
         d.text(at(size, low)[0], 238, name, "muted", size=13)
     d.text(254, 258, "parameters, N", "muted", size=13)

@@ -142,9 +142,14 @@ def racer(d):
     d.text(130, 348, "64 characters", "muted", size=15)
 
 
-def stretches(lengths: tuple[float, float]):
-    """A circle that a gradient stretches to a thin ellipse, and Muon to a circle."""
-    d, y = Drawing(470, 206, size=15), 104
+@drawing(470, 206, size=15)
+def stretches(d, lengths: tuple[float, float]):
+    """Three shapes in a row. A circle stands for all directions alike. The gradient stretches it to
+    a thin ellipse, long in one direction and short in the other: few directions count. Muon's step
+    makes a circle of the ellipse again, with the same two axes, both equally long: all directions
+    count.
+    """
+    y = 104
 
     def ellipse(x, y, a, b, colour):
         """An ellipse around (x, y) that is turned by 28 degrees, with its two half axes."""
@@ -170,12 +175,6 @@ def stretches(lengths: tuple[float, float]):
     ellipse(232, y, 70, 70 * lengths[1] / lengths[0], "key")
     d.arrow(308, y, 344, y)
     ellipse(404, y, 52, 52, "value")
-    return d.show(
-        "Three shapes in a row. A circle stands for all directions alike. The gradient stretches "
-        "it to a thin ellipse, long in one direction and short in the other: few directions count. "
-        "Muon's step makes a circle of the ellipse again, with the same two axes, both equally "
-        "long: all directions count."
-    )
 
 
 def before(tokens: str, n: int):

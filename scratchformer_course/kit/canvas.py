@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from html import escape
 from itertools import pairwise
+from typing import Concatenate, ParamSpec
 
 from IPython.display import HTML
 
@@ -31,6 +32,7 @@ COLOURS = {
 }
 
 
+P = ParamSpec("P")
 Look = tuple | list[tuple] | Callable[[int, int], tuple]  # colour, opacity, whether dashed
 
 
@@ -232,17 +234,17 @@ class Drawing:
 
 def drawing(
     width: int, height: int, size: int = 14
-) -> Callable[[Callable[[Drawing], None]], Callable[[], HTML]]:
+) -> Callable[[Callable[Concatenate[Drawing, P], None]], Callable[P, HTML]]:
     """Makes a cell's output of a function that draws on a `Drawing` of this size.
 
     Its docstring is the description of the picture.
     """
 
-    def on_paper(draw: Callable[[Drawing], None]) -> Callable[[], HTML]:
+    def on_paper(draw: Callable[Concatenate[Drawing, P], None]) -> Callable[P, HTML]:
         @wraps(draw)
-        def show() -> HTML:
+        def show(*args: P.args, **kwargs: P.kwargs) -> HTML:
             paper = Drawing(width, height, size)
-            draw(paper)
+            draw(paper, *args, **kwargs)
             return paper.show(draw.__doc__ or "")
 
         return show

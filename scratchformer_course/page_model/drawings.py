@@ -19,18 +19,18 @@ def matrix_in_a_row(d):
     token 1, and they lie side by side, from t times C plus h times D on.
     """
     start = begins(1, 1)
-    d.text(3, 14, "q as a matrix, (T, C) = (3, 8)", anchor="start", bold=True)
+    d.text_from(3, 14, "q as a matrix, (T, C) = (3, 8)", bold=True)
     x, y, width, height = 76, 64, 48, 30
     for h in range(H):
         d.text(x + (h + 0.5) * D * width, 46, f"head {h}: D = {D} channels", "query", size=13)
     for t in range(T):
-        d.text(x - 10, y + (t + 0.5) * height, f"token {t}", size=13, anchor="end")
+        d.text_to(x - 10, y + (t + 0.5) * height, f"token {t}", size=13)
         for c in range(C):
             place = t * C + c
             fill = 0.45 if start <= place < start + D else 0.08
             d.box(x + c * width, y + t * height, width, height, place, "query", fill, size=13)
     d.line([(x + D * width, y - 6), (x + D * width, y + T * height + 6)], "query", width=3)
-    d.text(3, 184, "q as one Float32Array: token after token", anchor="start", bold=True)
+    d.text_from(3, 184, "q as one Float32Array: token after token", bold=True)
     cell, x, y = 19, 12, 220
     for place in range(T * C):
         inside = start <= place < start + D
@@ -40,7 +40,7 @@ def matrix_in_a_row(d):
         d.text(left + C * cell / 2, 206, f"token {t}", size=13)
         d.line([(left, y - 6), (left, y + height + 6)], "query", width=3)
     left, right = x + start * cell, x + (start + D) * cell
-    d.text(left + 1, 262, start, size=13, anchor="start")
-    d.text(right - 1, 262, start + D - 1, size=13, anchor="end")
+    d.text_from(left + 1, 262, start, size=13)
+    d.text_to(right - 1, 262, start + D - 1, size=13)
     d.text(240, 286, "token t = 1, head h = 1 begins at", size=14)
     d.text(240, 306, f"t·C + h·D = 1·{C} + 1·{D} = {start}", size=14, bold=True)

@@ -16,7 +16,7 @@ def turned_matrix(d):
     the transpose it is the other way round.
     """
     cell, height = 30, 28
-    d.text(3, 14, "A, (3, 5)", anchor="start", bold=True)
+    d.text_from(3, 14, "A, (3, 5)", bold=True)
     rows = [[i * COLUMNS + j for j in range(COLUMNS)] for i in range(ROWS)]
 
     def table(x: int, y: int, rows: list, is_marked: Callable[[int, int], bool]) -> None:
@@ -27,10 +27,10 @@ def turned_matrix(d):
 
     table(20, 28, rows, lambda i, _: i == 1)
     d.texts(20, 132, ("next row: + 5", "next column: + 1"), down=20, size=13, anchor="start")
-    d.text(270, 14, "its transpose, (5, 3)", anchor="start", bold=True)
+    d.text_from(270, 14, "its transpose, (5, 3)", bold=True)
     table(280, 28, list(zip(*rows, strict=True)), lambda _, j: j == 1)
     d.texts(384, 70, ("next row: + 1", "column: + 5"), down=20, size=13, anchor="start")
-    d.text(3, 212, "both lie in the memory as the same row", anchor="start", bold=True)
+    d.text_from(3, 212, "both lie in the memory as the same row", bold=True)
     table(15, 228, [range(ROWS * COLUMNS)], lambda _, n: n // COLUMNS == 1)
     d.text(240, 284, "the second row of A is the second column of its transpose", size=14)
 
@@ -42,7 +42,7 @@ def tape(d):
     add, and read from the last to the first. Below, the gradient comes back from the sum to x on
     both ways, so x gets two gradients, which add up.
     """
-    d.text(3, 14, "forwards: each operation writes on the tape", anchor="start", bold=True)
+    d.text_from(3, 14, "forwards: each operation writes on the tape", bold=True)
     d.box(12, 62, 60, 34, "x", "stream", 0.15)
     d.box(128, 36, 90, 34, "norm", "ink", 0.05)
     d.box(262, 36, 90, 34, "linear", "ink", 0.05)
@@ -51,12 +51,12 @@ def tape(d):
     d.arrow(218, 53, 260, 53)
     d.arrow(352, 56, 394, 70)
     d.arrow(72, 90, 394, 88, bend=-14)
-    d.text(3, 146, "the tape", anchor="start", bold=True)
+    d.text_from(3, 146, "the tape", bold=True)
     d.cells(12, 160, [("norm", "linear", "add")], (120, 32), ("value", 0.15), (130, 32))
     d.text(410, 176, "…", size=16)
     d.arrow(392, 210, 16, 210, "value")
     d.text(204, 228, "backward reads it from its end", "value", size=13)
-    d.text(3, 262, "back: x gets two gradients, and they add up", anchor="start", bold=True)
+    d.text_from(3, 262, "back: x gets two gradients, and they add up", bold=True)
     d.box(12, 284, 60, 34, "x", "stream", 0.15)
     d.box(396, 284, 70, 34, "add", "ink", 0.05)
     d.box(200, 276, 110, 28, "linear, norm", "ink", 0.05, size=13)
