@@ -31,24 +31,27 @@ def round_of_training(d, seen: str, target: str):
     d.text(274, 246, "then every weight takes a small step downhill", "stream")
 
 
-def network(seen: str, hidden: int, vocab_size: int, width: int):
-    """The two-layer network with the shape of everything that flows through it."""
-    d = Drawing(480, 404, size=13)
-    n, cell, left = len(seen), 44, 14
-    right, middle = left + cell * n + 6, left + cell * n / 2 - 3
-    letters, look = seen.replace(" ", "·"), ("token", 0.12)
-    for x in d.row(left, 8, letters, (cell - 6, 30), look, cell, mono=True, size=15):
+@drawing(480, 404, size=13)
+def network(d):
+    """8 characters at the top. Each takes its row of 32 numbers from the table E. The rows are
+    joined to one vector of 256 numbers. A matrix W1, a bias b1 and a ReLU make 128 hidden numbers
+    of it, W2 and b2 make 65 logits, and softmax turns them into 65 probabilities, drawn as bars of
+    different heights.
+    """
+    middle, right, cell = 187, 372, 38
+    for x in d.row(14, 8, "First·Ci", (cell, 30), ("token", 0.12), 44, mono=True, size=15):
         d.arrow(x, 40, x, 76)
-    d.row(left, 78, [width] * n, (cell - 6, 34), ("stream", 0.12), cell)
-    for y, inset, name, colour, shape in (
-        (144, 0, "one long vector", "stream", n * width),
-        (214, 76, "hidden layer", "stream", hidden),
-        (284, 116, "logits", "value", vocab_size),
+    d.row(14, 78, [32] * 8, (cell, 34), ("stream", 0.12), 44)
+    for top, y, left, width, name, colour in (
+        (114, 144, 14, 346, "one long vector", "stream"),
+        (172, 214, 90, 194, "hidden layer", "stream"),
+        (242, 284, 130, 114, "logits", "value"),
     ):
-        d.arrow(middle, y - (30 if y < 200 else 42), middle, y - 2)
-        d.box(left + inset, y, cell * n - 6 - 2 * inset, 26, name, colour)
-        d.text_from(right, y + 13, f"({shape},)")
+        d.arrow(middle, top, middle, y - 2)
+        d.box(left, y, width, 26, name, colour)
     d.arrow(middle, 312, middle, 346)
+    for i, height in enumerate((6, 10, 4, 34, 8, 18, 5, 12, 3, 7)):
+        d.box(132 + 11 * i, 396 - height, 9, height, "", "value", fill=0.5)
     for x, y, words in (
         (right, 58, "E: take rows"),
         (right, 128, "join"),
@@ -57,45 +60,37 @@ def network(seen: str, hidden: int, vocab_size: int, width: int):
         (middle + 10, 328, "softmax"),
     ):
         d.text_from(x, y, words, "muted")
-    for i, height in enumerate((6, 10, 4, 34, 8, 18, 5, 12, 3, 7)):
-        d.box(132 + 11 * i, 396 - height, 9, height, "", "value", fill=0.5)
-    d.text_from(right, 23, f"ids ({n},)")
-    d.text_from(right, 95, f"({n}, {width})")
-    d.text_from(right, 380, f"({vocab_size},)")
+    shapes = (23, "ids (8,)"), (95, "(8, 32)"), (157, "(256,)"), (227, "(128,)"), (297, "(65,)")
+    for y, shape in (*shapes, (380, "(65,)")):
+        d.text_from(right, y, shape)
     d.text_to(122, 380, "probabilities")
-    return d.show(
-        f"{n} characters at the top. Each takes its row of {width} numbers from the table E. The "
-        f"rows are joined to one vector of {n * width} numbers. A matrix W1, a bias b1 and a ReLU "
-        f"make {hidden} hidden numbers of it, W2 and b2 make {vocab_size} logits, and softmax "
-        f"turns them into {vocab_size} probabilities, drawn as bars of different heights."
-    )
 
 
-def chain(names: Sequence[str], forward: Sequence[float], back: Sequence[str]):
-    """a → h → s → loss; numbers go right in the boxes, slopes come back below them."""
-    d = Drawing(480, 190)
-    for x, width, name, value in zip(
-        (8, 118, 244, 370), (62, 102, 102, 102), names, forward, strict=True
+@drawing(480, 190)
+def chain(d):
+    """Four boxes from left to right: the input a, then h, then s, then the loss, each with its
+    number. Under them the slopes go back from right to left. Each arrow carries a factor, and the
+    factors multiply: the slope at s is 4, the one at h is 8. Below them stand the slopes of the
+    weights: w2: 4·h = 6, w1: 8·a = 24.
+    """
+    for x, width, words in (
+        (8, 62, "a\n3"),
+        (118, 102, "h = w1·a\n1.5"),
+        (244, 102, "s = w2·h\n3"),
+        (370, 102, "loss (s−1)²\n4"),
     ):
-        d.box(x, 34, width, 52, f"{name}\n{value:g}", "stream")
+        d.box(x, 34, width, 52, words, "stream")
     d.text_from(8, 14, "forward: numbers", "stream", bold=True)
     for x1, x2 in ((72, 116), (222, 242), (348, 368)):
         d.arrow(x1, 60, x2, 60, "stream")
     d.texts(8, 130, ("backward:", "slopes"), down=18, colour="key", anchor="start", bold=True)
-    slopes = "start: 1", f"slope {back[2]}", f"slope {back[3]}"
-    for x, slope in zip((376, 250, 124), slopes, strict=True):
+    for x, slope in ((376, "start: 1"), (250, "slope 4"), (124, "slope 8")):
         d.box(x, 124, 90, 30, slope, "key")
         d.line([(x + 45, 88), (x + 45, 122)], "key", width=1.2, dashed=True)
-    for x, factor, weight in zip((250, 124), back[:2], back[4:], strict=True):
+    for x, factor, weight in ((250, "× 2(s−1)", "w2: 4·h = 6"), (124, "× w2", "w1: 8·a = 24")):
         d.arrow(x + 124, 139, x + 92, 139, "key")
         d.text(x + 111, 110, factor, "key", size=13)
         d.text(x + 45, 174, weight, "key")
-    return d.show(
-        "Four boxes from left to right: the input a, then h, then s, then the loss, each with its "
-        "number. Under them the slopes go back from right to left. Each arrow carries a factor, "
-        f"and the factors multiply: the slope at s is {back[2]}, the one at h is {back[3]}. "
-        f"Below them stand the slopes of the weights: {back[4]}, {back[5]}."
-    )
 
 
 def product(a: Sequence[float], b: Sequence[Sequence[float]], grad: Sequence[float]):

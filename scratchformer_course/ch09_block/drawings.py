@@ -1,8 +1,6 @@
 """Chapter 9's drawings: the stream and its sublayers, the feed-forward network, norms."""
 
-from collections.abc import Sequence
-
-from scratchformer_course.kit.canvas import Drawing, drawing
+from scratchformer_course.kit.canvas import drawing
 
 
 @drawing(470, 232, size=13)
@@ -32,75 +30,64 @@ def road(d):
     d.texts(198, y + 38, ("x + attention(x)", "x + both"), right=192, colour="stream")
 
 
-def rule(looks: Sequence[tuple[str, float]], bias: float, writes: tuple[str, float]):
-    """One hidden number of a feed-forward network: what it looks for, its bend, what it writes."""
-    d, middle = Drawing(470, 176, size=13), 96
+@drawing(470, 176, size=13)
+def rule(d):
+    """One hidden number, from left to right. It reads royal times 8 and asleep times 8, subtracts
+    10 from the sum, and bends the result, so that nothing below 0 passes. What is left, times 0.25,
+    is added to hush. It is a rule: what it looks for, and what it writes.
+    """
+    middle = 96
     for x, title in ((60, "the word"), (216, "hidden number"), (404, "the stream")):
         d.text(x, 18, title, bold=True, size=15)
-    for i, (name, weight) in enumerate(looks):
-        y = 52 + 88 * i / max(1, len(looks) - 1)
+    for y, end, y_of_weight, name in (
+        (52, middle - 44 / 3, 40, "royal"),
+        (140, middle + 44 / 3, 162, "asleep"),
+    ):
         d.box(14, y - 14, 92, 28, name, "stream", 0.2)
-        d.arrow(106, y, 160, middle + (y - middle) / 3)
-        d.text(130, y + (-12 if y < middle else 22), f"× {weight:g}", mono=True)
+        d.arrow(106, y, 160, end)
+        d.text(130, y_of_weight, "× 8", mono=True)
     d.box(162, middle - 26, 108, 52, "", "ink", 0.07)
-    d.text(216, middle - 9, f"sum − {-bias:g}", mono=True)
+    d.text(216, middle - 9, "sum − 10", mono=True)
     d.line([(184, middle + 17), (216, middle + 17), (238, middle + 1)], "ink", width=2.5)
     d.text(216, middle + 44, "the bend", "muted")
-    name, weight = writes
     d.arrow(270, middle, 350, middle)
-    d.text(308, middle - 12, f"× {weight:g}", mono=True)
-    d.box(352, middle - 14, 104, 28, f"adds to {name}", "stream", 0.2)
-    names = " and ".join(f"{name} times {weight:g}" for name, weight in looks)
-    return d.show(
-        f"One hidden number, from left to right. It reads {names}, subtracts {-bias:g} from the "
-        f"sum, and bends the result, so that nothing below 0 passes. What is left, times "
-        f"{weight:g}, is added to {name}. It is a rule: what it looks for, and what it writes."
-    )
+    d.text(308, middle - 12, "× 0.25", mono=True)
+    d.box(352, middle - 14, 104, 28, "adds to hush", "stream", 0.2)
 
 
-def feed_forward(words: Sequence[str], d_model: int, d_ff: int):
-    """The same small network above each word: wide in the middle, and no line between words."""
-    d = Drawing(470, 300, size=13)
-    for i, word in enumerate(words):
-        x = 86 + 149 * i
+@drawing(470, 300, size=13)
+def feed_forward(d):
+    """Three columns, one for each of the words old, king, sleeps. In each a vector of 32 numbers
+    widens to 128, is bent by GELU there, and narrows to 32 again. The three columns have the same
+    weights, and no arrow leads from one to another: the network works on each word alone.
+    """
+    for x, word in ((86, "old"), (235, "king"), (384, "sleeps")):
         d.text(x, 20, word, "token", bold=True, size=15)
         d.arrow(x, 32, x, 56, "stream")
-        for top, end, name, name_y in ((58, 84, "c_fc", 112), (222, 220, "c_proj", 194)):
-            d.box(x - 22, top, 44, 26, d_model, "stream", 0.2)
+        d.box(x - 64, 138, 128, 30, "128, bent by GELU", "ink", 0.07)
+        for top, y, wide_y, matrix in ((58, 84, 136, "c_fc"), (222, 220, 168, "c_proj")):
+            d.box(x - 22, top, 44, 26, 32, "stream", 0.2)
             for side in (-1, 1):
-                wide_end = 136 if top < 100 else 168
-                d.line([(x + 22 * side, end), (x + 64 * side, wide_end)], "muted", width=1.2)
-            d.text(x, name_y, name, mono=True)
-        d.box(x - 64, 138, 128, 30, f"{d_ff}, bent by GELU", "ink", 0.07)
+                d.line([(x + 22 * side, y), (x + 64 * side, wide_y)], "muted", width=1.2)
+            d.text(x, (y + wide_y) / 2 + (2 if top < 100 else 0), matrix, mono=True)
         d.arrow(x, 250, x, 272, "stream")
     d.text(235, 288, "the same weights for every word, no arrow between words")
-    return d.show(
-        f"Three columns, one for each of the words {', '.join(words)}. In each a vector of "
-        f"{d_model} numbers widens to {d_ff}, is bent by GELU there, and narrows to {d_model} "
-        "again. The three columns have the same weights, and no arrow leads from one to "
-        "another: the network works on each word alone."
-    )
 
 
-def axes(words: Sequence[str], n_channels: int):
-    """A table of positions and channels twice: one row shares a mean, or one column does."""
-    cell, n_words = 26, len(words)
-    d = Drawing(470, 106 + cell * n_words, size=13)
-    height, middle = cell * n_words, cell * n_channels / 2
-    one_row = [[t == 1] * n_channels for t in range(n_words)]
-    one_column = [[c == 2 for c in range(n_channels)]] * n_words
+@drawing(470, 210, size=13)
+def axes(d):
+    """The same table twice, a row for each position and a column for each channel. On the left one
+    row is coloured: the norm over channels takes the mean of one position, alone. On the right one
+    column is coloured: the norm over time takes the mean of one channel over all positions, so the
+    result of an early position depends on later ones.
+    """
+    cell, words = 26, ("the", "old", "king", "sleeps")
     for left, title, table, verdict in (
-        (62, "norm over channels", one_row, "one position, alone"),
-        (296, "norm over time", one_column, "all positions, later ones too"),
+        (62, "norm over channels", [[t == 1] * 6 for t in range(4)], "one position, alone"),
+        (296, "norm over time", [[0, 0, 1, 0, 0, 0]] * 4, "all positions, later ones too"),
     ):
-        d.text(left + middle, 18, title, bold=True, size=15)
-        d.text(left + middle, 44, "channels", "muted")
+        d.text(left + 78, 18, title, bold=True, size=15)
+        d.text(left + 78, 44, "channels", "muted")
         d.grid(left, 58, table, cell, "stream")
-        d.texts(left - 8, 58 + cell / 2, words, down=cell, colour="token", anchor="end")
-        d.text(left + middle, 82 + height, verdict)
-    return d.show(
-        "The same table twice, a row for each position and a column for each channel. On the left "
-        "one row is coloured: the norm over channels takes the mean of one position, alone. On the "
-        "right one column is coloured: the norm over time takes the mean of one channel over all "
-        "positions, so the result of an early position depends on later ones."
-    )
+        d.texts(left - 8, 71, words, down=cell, colour="token", anchor="end")
+        d.text(left + 78, 186, verdict)

@@ -2,25 +2,31 @@
 
 from statistics import mean
 
-from scratchformer_course.kit.canvas import Drawing
+from scratchformer_course.kit.canvas import Drawing, drawing
 from scratchformer_course.measurements import load_measurements
 
 WINNERS = {"network": "value", "counts": "key", "level": "muted"}  # -> colour of the line
 
 
-def gpt(text: str):
-    """A GPT from ids to logits, with the chapter of each part in brackets."""
-    d, x, right = Drawing(470, 482, size=13), 150, 232
-    shown, look = text.replace(" ", "␣"), ("token", 0.12)
-    d.row(x - 14 * len(text), 14, shown, (26, 26), look, 28, size=14, mono=True)
+@drawing(470, 482, size=13)
+def gpt(d):
+    """Read from top to bottom. The letters of 'not to b' are ids of shape (B, T). wte gives a
+    vector for each token, and wpe adds one for each position: this starts the stream x of shape (B,
+    T, C), a thick line. The stream runs through a block, which is there n_layers times. In it
+    attention with its norm and feed-forward with its norm read from the stream and add to it. Below
+    the blocks are the last norm, ln_f, and lm_head, which gives logits of shape (B, T, V). A dashed
+    line joins lm_head to wte: they have the same weights.
+    """
+    x, right, cell = 150, 232, (26, 26)
+    d.row(38, 14, "not␣to␣b", cell, ("token", 0.12), 28, size=14, mono=True)
     d.text_from(right + 44, 27, "ids (B, T)", "token")
-    for y, name, colour, says in (
+    for y, name, colour, words in (
         (66, "wte", "token", "a vector for each token (02)"),
         (326, "ln_f", "muted", "the last norm (09)"),
         (378, "lm_head", "token", "a logit for each token (04)"),
     ):
         d.box(80, y, 140, 28, name, colour, 0.2, size=14, mono=True)
-        d.text_from(right, y + 14, says)
+        d.text_from(right, y + 14, words)
     for top, bottom, colour in (
         (42, 64, "token"),
         (95, 112, "token"),
@@ -45,14 +51,6 @@ def gpt(text: str):
     d.text(20, 236, "the same weights", "token", turn=-90)
     d.text(x, 446, "logits (B, T, V)", "token")
     d.text(x, 468, "at each position: what comes next?")
-    return d.show(
-        f"Read from top to bottom. The letters of {text!r} are ids of shape (B, T). wte gives a "
-        "vector for each token, and wpe adds one for each position: this starts the stream x of "
-        "shape (B, T, C), a thick line. The stream runs through a block, which is there n_layers "
-        "times. In it attention with its norm and feed-forward with its norm read from the stream "
-        "and add to it. Below the blocks are the last norm, ln_f, and lm_head, which gives "
-        "logits of shape (B, T, V). A dashed line joins lm_head to wte: they have the same weights."
-    )
 
 
 def contests():

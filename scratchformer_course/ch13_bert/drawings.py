@@ -55,9 +55,13 @@ def three_rows(first: Sequence[str], second: Sequence[str]):
     )
 
 
-def kept(layers: int):
-    """Pretraining and the task after it: the stack is kept, the top is new."""
-    d = Drawing(478, 268, size=13)
+@drawing(478, 268, size=13)
+def kept(d):
+    """Two stacks side by side. Left, pretraining: three embeddings, 2 blocks, and on top a layer
+    that says which word was hidden; what comes in is texts with gaps. Right, fine-tuning: arrows
+    say that embeddings and blocks are kept; on top is a new layer that says whether two texts mean
+    the same; what comes in is judged pairs.
+    """
     for left, title, top, colour, below in (
         (2, "1. pretraining", "which word was hidden?", "key", "texts with gaps"),
         (260, "2. fine-tuning", "same meaning: yes or no?", "query", "judged pairs"),
@@ -66,7 +70,7 @@ def kept(layers: int):
         d.flow(
             [
                 (left, 196, 216, 30, "three embeddings", "token", 0.25),
-                (left, 106, 216, 58, f"{layers} blocks", "stream", 0.25),
+                (left, 106, 216, 58, "2 blocks", "stream", 0.25),
                 (left, 38, 216, 34, top, colour, 0.25),
             ],
             "stream",
@@ -75,12 +79,6 @@ def kept(layers: int):
     for y in (135, 211):
         d.arrow(222, y, 256, y, width=2.6)
     d.text(239, 118, "kept")
-    return d.show(
-        f"Two stacks side by side. Left, pretraining: three embeddings, {layers} blocks, and on "
-        "top a layer that says which word was hidden; what comes in is texts with gaps. Right, "
-        "fine-tuning: arrows say that embeddings and blocks are kept; on top is a new layer that "
-        "says whether two texts mean the same; what comes in is judged pairs."
-    )
 
 
 @drawing(478, 228)

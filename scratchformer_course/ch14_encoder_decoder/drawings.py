@@ -121,42 +121,40 @@ def block(d):
     d.text(371, 78, "each position alone", "muted", size=13)
 
 
-def across(T: int, S: int):
-    """Cross-attention of one head in shapes: queries from the target, the rest from the memory."""
-    d, cell, top, low = Drawing(478, 278, size=15), 14, 34, 150
-    middle = top + cell * T / 2
+@drawing(478, 278, size=15)
+def across(d):
+    """Cross-attention in shapes. The target's stream x, (4, C), gives queries of shape (T, D). The
+    memory, (7, C), gives keys and values of shape (S, D). Queries and keys meet in the weights, a
+    table of T rows and S columns that is not square. The weights mix the values to one vector for
+    each target position.
+    """
+    cell, top, low = 14, 34, 150
     shades, faint = (0.5, 0.3, 0.6), (0.08, 0.85)
     for left, y, n, m, colour, name, below in (
-        (20, top, T, 4, "stream", "x", "(T, C)"),
-        (128, top, T, 2, "query", "q", "(T, D)"),
-        (20, low, S, 4, "stream", "memory", "(S, C)"),
-        (128, low, S, 2, "key", "k", ""),
-        (164, low, S, 2, "value", "v", ""),
-        (268, top, T, S, "query", "weights", "(T, S)"),
-        (420, top, T, 2, "value", "mixed", "(T, D)"),
+        (20, top, 4, 4, "stream", "x", "(T, C)"),
+        (128, top, 4, 2, "query", "q", "(T, D)"),
+        (20, low, 7, 4, "stream", "memory", "(S, C)"),
+        (128, low, 7, 2, "key", "k", ""),
+        (164, low, 7, 2, "value", "v", ""),
+        (268, top, 4, 7, "query", "weights", "(T, S)"),
+        (420, top, 4, 2, "value", "mixed", "(T, D)"),
     ):
         rows = [[shades[(2 * i + j) % 3] for j in range(m)] for i in range(n)]
         if name == "weights":
-            rows = [[faint[j == (5 * i + 1) % S] for j in range(S)] for i in range(T)]
+            rows = [[faint[j == (5 * i + 1) % m] for j in range(m)] for i in range(n)]
         d.grid(left, y, rows, cell, colour)
         d.text(left + cell * m / 2, y - 12, name, colour, bold=True)
         d.text(left + cell * m / 2, y + cell * n + 14, below, "muted")
-    d.text(160, low + cell * S + 14, "(S, D) each", "muted")
+    d.text(160, 262, "(S, D) each", "muted")
     for x1, y1, x2, y2, colour, bend in (
-        (82, middle, 122, middle, "ink", 0),
-        (82, low + 42, 122, low + 42, "ink", 0),
-        (162, middle, 262, middle, "query", 0),
-        (144, low - 22, 264, middle + 16, "key", 0),
-        (270 + cell * S, middle, 414, middle, "query", 0),
-        (198, low + 42, 418, middle + 24, "value", -26),
+        (82, 62, 122, 62, "ink", 0),
+        (82, 192, 122, 192, "ink", 0),
+        (162, 62, 262, 62, "query", 0),
+        (144, 128, 264, 78, "key", 0),
+        (368, 62, 414, 62, "query", 0),
+        (198, 192, 418, 86, "value", -26),
     ):
         d.arrow(x1, y1, x2, y2, colour, bend)
-    return d.show(
-        f"Cross-attention in shapes. The target's stream x, ({T}, C), gives queries of shape (T, "
-        f"D). The memory, ({S}, C), gives keys and values of shape (S, D). Queries and keys meet "
-        "in the weights, a table of T rows and S columns that is not square. The weights mix the "
-        "values to one vector for each target position."
-    )
 
 
 def reads(columns: Sequence[str], panels: Sequence[tuple]):

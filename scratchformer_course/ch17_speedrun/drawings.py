@@ -177,20 +177,16 @@ def stretches(d, lengths: tuple[float, float]):
     ellipse(404, y, 52, 52, "value")
 
 
-def before(tokens: str, n: int):
-    """What the last of the tokens reads before any attention: n vectors, and its pair's."""
-    d, step, y = Drawing(470, 190, size=15), 96, 116
-    first = len(tokens) - 1 - n
-    looks = [("token", 0.16) if i >= first else ("muted", 0.05) for i in range(len(tokens))]
-    *_, last_but_one, last = x = d.row(22, y, tokens, (44, 36), looks, step, mono=True, size=18)
-    for k in range(1, n + 1):
-        start = x[-1 - k]
-        d.arrow(start, y - 4, last - 4 * k + 8, y - 4, "stream", bend=10 + 13 * k)
-        d.text_to(start - 6, y - 18, f"W{k}", "stream")
-    d.box(last_but_one - 30, y - 8, step + 60, 52, "", "position", 0.08, dashed=True)
-    d.text((last_but_one + last) / 2, y + 60, "the pair's own vector", "position")
-    return d.show(
-        f"A row of tokens, {', '.join(tokens)}. Arrows lead from the {n} tokens before the last "
-        f"one to it, each with a matrix of its own, W1 to W{n}: this is smear. A dashed frame "
-        "holds the last two tokens: their pair has a vector of its own."
-    )
+@drawing(470, 190, size=15)
+def before(d):
+    """A row of tokens, e, , k, i, n. Arrows lead from the 3 tokens before the last one to it, each
+    with a matrix of its own, W1 to W3: this is smear. A dashed frame holds the last two tokens:
+    their pair has a vector of its own.
+    """
+    y, looks = 116, [("muted", 0.05)] + [("token", 0.16)] * 4
+    d.row(22, y, "e kin", (44, 36), looks, 96, mono=True, size=18)
+    for x, end, bend, name in ((332, 432, 23, "W1"), (236, 428, 36, "W2"), (140, 424, 49, "W3")):
+        d.arrow(x, y - 4, end, y - 4, "stream", bend)
+        d.text_to(x - 6, y - 18, name, "stream")
+    d.box(302, y - 8, 156, 52, "", "position", 0.08, dashed=True)
+    d.text(380, y + 60, "the pair's own vector", "position")

@@ -51,27 +51,24 @@ def scales(d):
     d.legend(132, 168, [("key", 0.45, "weights that share its scale")])
 
 
-def one_pass(drafted: Sequence[str], kept: int, new: str):
-    """A draft of several tokens, the model's reading of all of them, and what is written."""
-    d, n, cell, step = Drawing(470, 220), len(drafted), (44, 30), 58
+@drawing(470, 220)
+def one_pass(d):
+    """The draft guesses 4 tokens, k, i, n, d. One pass of the model gives the 5 distributions p1 to
+    p5, one for each guess and one for the token after. The first 3 are kept, the next is rejected
+    and replaced by g, and those after it are dropped: 4 tokens are written.
+    """
+    cell, step = (44, 30), 58
     for y, words in ((27, "the draft guesses"), (102, "one pass reads"), (195, "written")):
         d.text_from(4, y, words)
-    middles = d.row(150, 12, drafted, cell, ("token", 0.12), step, mono=True, size=15)
-    d.box(142, 82, step * n + 56, 40, "", "stream", 0.15)
-    readings = [f"p{i}" for i in range(1, n + 2)]
-    d.texts(172, 102, readings, right=step, colour="stream", bold=True)
-    verdicts = [("kept", "value")] * kept + [("rejected", "key")] + [("dropped", "muted")] * n
-    for x, verdict in zip(middles, verdicts, strict=False):
+    d.box(142, 82, 288, 40, "", "stream", 0.15)
+    d.texts(172, 102, ("p1", "p2", "p3", "p4", "p5"), right=step, colour="stream", bold=True)
+    verdicts = [("kept", "value")] * 3 + [("rejected", "key")]
+    middles = d.row(150, 12, "kind", cell, ("token", 0.12), step, mono=True, size=15)
+    for x, verdict in zip(middles, verdicts, strict=True):
         d.arrow(x, 46, x, 78, "muted")
         d.text(x, 146, *verdict, 13)
-    looks = [("value", 0.12)] * kept + [("key", 0.12)]
-    d.row(150, 180, [*drafted[:kept], new], cell, looks, step, mono=True, size=15)
-    return d.show(
-        f"The draft guesses {n} tokens, {', '.join(drafted)}. One pass of the model gives the "
-        f"{n + 1} distributions p1 to p{n + 1}, one for each guess and one for the token after. "
-        f"The first {kept} are kept, the next is rejected and replaced by {new}, and those after "
-        f"it are dropped: {kept + 1} tokens are written."
-    )
+    looks = [(colour, 0.12) for _, colour in verdicts]
+    d.row(150, 180, "king", cell, looks, step, mono=True, size=15)
 
 
 def overlap(p: Sequence[int], q: Sequence[int]):
