@@ -48,9 +48,14 @@ def turned_pair(d, a: float, b: float, angle: float):
         d.text(tip[0], tip[1] - 14, name, "query", size=16, bold=True)
 
 
-def dials(speeds: list[float], places: list[int]):
-    """A dial for each speed (down) and place (across), its hand turned by place times speed."""
-    d, step = Drawing(470, 62 * len(speeds) + 40), 61
+@drawing(470, 288)
+def dials(d, speeds: list[float], places: list[int]):
+    """A table of dials. Each row is a pair of channels, each column a place. The hand of the first
+    pair goes round many times, that of the second more slowly, and the hand of the last pair has
+    hardly left its start at place 100. Fast hands tell near places apart, slow hands tell far ones
+    apart.
+    """
+    step = 61
     times = [f"t = {place}" for place in places]
     d.texts(132, 14, times, right=step, colour="position")
     for row, speed in enumerate(speeds):
@@ -62,12 +67,6 @@ def dials(speeds: list[float], places: list[int]):
             d.circle(x, y, 26, "muted", fill=0)
             d.line([(x, y), (x + 26, y)], "muted", dashed=True, width=1.2)
             d.arrow(x, y, *_tip(x, y, 24, place * speed), "query", width=2.4)
-    return d.show(
-        "A table of dials. Each row is a pair of channels, each column a place. The hand of the "
-        "first pair goes round many times, that of the second more slowly, and the hand of the "
-        "last pair has hardly left its start at place 100. Fast hands tell near places apart, "
-        "slow hands tell far ones apart."
-    )
 
 
 @drawing(470, 330)

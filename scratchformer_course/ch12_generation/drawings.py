@@ -30,30 +30,24 @@ def loop(d):
         d.text(x, y, name, bold=True)
 
 
-def recomputed(letters: str):
-    """Every step of writing as a row: the positions it computes, without a cache and with one."""
-    n, cell = len(letters), 30
-    d = Drawing(470, 88 + n * cell)
-    without = [[float(j <= i) for j in range(n)] for i in range(n)]
-    kept = [[1.0 if j == i else 0.22 * (j < i) for j in range(n)] for i in range(n)]
-    every, steps = n * (n + 1) // 2, [f"step {i + 1}" for i in range(n)]
-    for left, title, table, count in (
-        (72, "without a cache", without, f"computed: {every}"),
-        (302, "with a cache", kept, f"computed: {n}, kept: {every - n}"),
+@drawing(470, 238)
+def recomputed(d):
+    """Two tables with a row for each of 5 steps and a column for each of 5 tokens. Without a cache,
+    on the left, step 1 computes the keys and values of one position, step 2 those of two, and so
+    on: a dark staircase of 15 squares. With a cache, on the right, each step computes the newest
+    position only: 5 dark squares on the diagonal. The pale squares to their left are kept from the
+    steps before.
+    """
+    steps = [f"step {i}" for i in range(1, 6)]
+    for left, title, before, count in (
+        (72, "without a cache", 1.0, "computed: 15"),
+        (302, "with a cache", 0.22, "computed: 5, kept: 10"),
     ):
-        middle = left + n * cell / 2
-        d.text(middle, 14, title, bold=True, size=15)
-        d.texts(left + cell / 2, 40, letters, right=cell, colour="token", mono=True, size=16)
-        d.grid(left, 54, table, cell, "key")
-        d.texts(left - 8, 54 + cell / 2, steps, down=cell, anchor="end", colour="muted", size=13)
-        d.text(middle, 74 + n * cell, count)
-    return d.show(
-        f"Two tables with a row for each of {n} steps and a column for each of {n} tokens. Without "
-        "a cache, on the left, step 1 computes the keys and values of one position, step 2 those "
-        f"of two, and so on: a dark staircase of {every} squares. With a cache, on the right, each "
-        f"step computes the newest position only: {n} dark squares on the diagonal. The pale "
-        "squares to their left are kept from the steps before."
-    )
+        d.text(left + 75, 14, title, bold=True, size=15)
+        d.texts(left + 15, 40, "the␣k", right=30, colour="token", mono=True, size=16)
+        d.grid(left, 54, [[*[before] * i, 1.0, *[0] * (4 - i)] for i in range(5)], 30, "key")
+        d.texts(left - 8, 69, steps, down=30, anchor="end", colour="muted", size=13)
+        d.text(left + 75, 224, count)
 
 
 def groups(ways: Sequence[tuple[str, int]], n_heads: int = 4):

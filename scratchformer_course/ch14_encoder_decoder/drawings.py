@@ -5,51 +5,46 @@ from collections.abc import Sequence
 from scratchformer_course.kit.canvas import Drawing, drawing
 
 
-def whole(source: Sequence[str], target: Sequence[str]):
-    """Both stacks: the source is read on the left, the target written on the right."""
-    d = Drawing(480, 372, size=13)
-    left, right, wide = 250, 288, 190  # the encoder's width; the decoder's start and width
-    for x, y, words, colour, bold in (
-        (left / 2, 18, "encoder", "ink", True),
-        (right + wide / 2, 18, "decoder", "ink", True),
-        (left / 2, 358, "source", "muted", False),
-        (left / 2, 156, "memory (S, C)", "stream", False),
-        ((left + right) / 2, 172, "k, v", "value", False),
-        (right + wide / 2, 46, "next words", "muted", False),
-        (right + wide / 2, 358, "written so far", "muted", False),
+@drawing(480, 372, size=13)
+def whole(d):
+    """Two stacks. Left, the encoder: the source the dog can see the cat ⊣ goes up through
+    self-attention over all words and feed-forward, and becomes the memory of shape (S, C), one
+    vector for each source word and one for the end. Right, the decoder: the words written so far go
+    up through self-attention over the past, cross-attention and feed-forward, and give the next
+    words der Hund kann die. One arrow joins the stacks: keys and values come from the memory into
+    the cross-attention, where the decoder's queries meet them.
+    """
+    token, block = ("token", 0.12), ("ink", 0.07)
+    for x, y, words, colour in (
+        (125, 358, "source", "muted"),
+        (125, 156, "memory (S, C)", "stream"),
+        (269, 172, "k, v", "value"),
+        (383, 46, "next words", "muted"),
+        (383, 358, "written so far", "muted"),
     ):
-        d.text(x, y, words, colour, 15 if bold else 13, bold=bold)
+        d.text(x, y, words, colour)
+    d.texts(125, 18, ("encoder", "decoder"), right=258, size=15, bold=True)
 
-    step, token = left / len(source), ("token", 0.12)
+    step, source = 250 / 7, ("the", "dog", "can", "see", "the", "cat", "⊣")
     for x in d.row(2, 318, source, (step - 4, 28), token, step):
         d.arrow(x, 316, x, 292, "stream")
         d.arrow(x, 230, x, 206, "stream")
-    d.row(4, 176, [""] * len(source), (step - 8, 28), ("stream", 0.3), step)
-    d.box(2, 232, left - 4, 58, "self-attention: all words\nfeed-forward", fill=0.07)
-    d.arrow(left + 2, 190, right - 2, 190, "value", width=2.4)
+    d.row(4, 176, [""] * 7, (step - 8, 28), ("stream", 0.3), step)
+    d.box(2, 232, 246, 58, "self-attention: all words\nfeed-forward", *block)
+    d.arrow(252, 190, 286, 190, "value", width=2.4)
 
-    step = wide / len(target)
-    looks = [("muted", 0.12), *[token] * (len(target) - 1)]
-    d.row(right + 2, 62, target, (step - 4, 28), token, step)
-    for x in d.row(right + 2, 318, ["⊢", *target[:-1]], (step - 4, 28), looks, step):
-        is_last = x > right + wide - step
+    cell, words = (43.5, 28), ("der", "Hund", "kann", "die")
+    d.row(290, 62, words, cell, token, 47.5)
+    looks = [("muted", 0.12), token, token, token]
+    for x in d.row(290, 318, ("⊢", *words[:3]), cell, looks, 47.5):
         d.arrow(x, 316, x, 276, "stream")
-        d.arrow(x, 240, x, 214, "query" if is_last else "stream")
+        d.arrow(x, 240, x, 214, "query" if x > 440 else "stream")
         d.arrow(x, 172, x, 150, "stream")
         d.arrow(x, 114, x, 92, "stream")
-    d.text_to(x - 8, 227, "q", "query")
-    d.box(right + 2, 242, wide - 4, 32, "self-attention: the past", fill=0.07)
-    d.box(right + 2, 174, wide - 4, 38, "cross-attention", "query", 0.2, bold=True, size=14)
-    d.box(right + 2, 116, wide - 4, 32, "feed-forward", fill=0.07)
-    return d.show(
-        f"Two stacks. Left, the encoder: the source {' '.join(source)} goes up through "
-        "self-attention over all words and feed-forward, and becomes the memory of shape (S, C), "
-        "one vector for each source word and one for the end. Right, the decoder: the words "
-        "written so far go up through self-attention over the past, cross-attention and "
-        f"feed-forward, and give the next words {' '.join(target)}. One arrow joins the stacks: "
-        "keys and values come from the memory into the cross-attention, where the decoder's "
-        "queries meet them."
-    )
+    d.text_to(446.25, 227, "q", "query")
+    d.box(290, 242, 186, 32, "self-attention: the past", *block)
+    d.box(290, 174, 186, 38, "cross-attention", "query", 0.2, bold=True, size=14)
+    d.box(290, 116, 186, 32, "feed-forward", *block)
 
 
 def _headings(d, x, y, words, step, anchor, **lettering):
