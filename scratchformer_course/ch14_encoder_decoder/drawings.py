@@ -33,10 +33,10 @@ def whole(d):
     d.box(2, 232, 246, 58, "self-attention: all words\nfeed-forward", *block)
     d.arrow(252, 190, 286, 190, "value", width=2.4)
 
-    cell, words = (43.5, 28), ("der", "Hund", "kann", "die")
-    d.row(290, 62, words, cell, token, 47.5)
+    cell, target = (43.5, 28), ("der", "Hund", "kann", "die")
+    d.row(290, 62, target, cell, token, 47.5)
     looks = [("muted", 0.12), token, token, token]
-    for x in d.row(290, 318, ("⊢", *words[:3]), cell, looks, 47.5):
+    for x in d.row(290, 318, ("⊢", *target[:3]), cell, looks, 47.5):
         d.arrow(x, 316, x, 276, "stream")
         d.arrow(x, 240, x, 214, "query" if x > 440 else "stream")
         d.arrow(x, 172, x, 150, "stream")
