@@ -25,12 +25,12 @@ def mean_of_the_past(d, words: Sequence[str]):
 
 
 @drawing(480, 246)
-def table_times_x(d, weights: Sequence, x: Sequence, marked: int = 2):
+def table_times_x(d, weights: Sequence, x: Sequence):
     """A table of four by four weights, times a table with the three numbers royal, aged and asleep
     of each of four words, is a table of four means. The row of king is marked: three weights of one
     third and a 0 meet the royal numbers 0, 0, 1 and 0, and the sum is one third.
     """
-    cell, top = 36, 60
+    cell, top, marked = 36, 60, 2  # the row of king
     means = [
         [sum(w * v[c] for w, v in zip(row, x, strict=True)) for c in range(3)] for row in weights
     ]

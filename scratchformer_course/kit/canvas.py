@@ -190,12 +190,11 @@ class Drawing:
         if text != "":
             self.text(x, y, text, **lettering)
 
-    def legend(self, x, y, entries: Sequence[tuple], down=24, side=16, **lettering) -> None:
+    def legend(self, x, y, entries: Sequence[tuple], down=24, **lettering) -> None:
         """Small boxes below one another, with words: an entry is (colour, fill, words)."""
         for i, (colour, fill, words) in enumerate(entries):
-            top = y + down * i
-            self.box(x, top, side, side, "", colour, fill)
-            self.text_from(x + side + 8, top + side / 2, words, **lettering)
+            self.box(x, y + down * i, 16, 16, "", colour, fill)
+            self.text_from(x + 24, y + down * i + 8, words, **lettering)
 
     def plus(self, x, y, radius=13, size=17) -> None:
         """A plus sign in a circle, where something is added to the stream."""
