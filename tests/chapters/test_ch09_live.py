@@ -7,21 +7,11 @@ import torch
 from torch import nn
 
 from scratchformer.blocks import TransformerBlock
-from scratchformer_course.ch09_block.live import (
-    CHANNELS,
-    WORDS,
-    block_switches,
-    reading_block,
-    sentence,
-)
+from scratchformer_course.ch09_block.live import old_king, reading_block, sentence
 from tests.node import Node
 
 in_node = Node("page_model/model.js", M="ch09_block/live.js")
 PARTS = ("attention", "network", "stream", "norm", "post")
-
-
-def old_king():
-    return block_switches(WORDS, CHANNELS, sentence(), reading_block(), "hush")
 
 
 @torch.no_grad()
@@ -51,9 +41,15 @@ def test_with_any_switch_the_stream_is_pytorchs(count):
     anyone = TransformerBlock(5, n_heads=1, d_ff=9)
     for p in anyone.parameters():
         nn.init.normal_(p, std=0.5)
-    figures = [
-        (old_king(), reading_block(), sentence()),
-        (block_switches("abc", "vwxyz", torch.randn(3, 5), anyone, "v"), anyone, None),
+    shown = old_king().settings
+    blocks = [
+        (shown["weights"], shown["x"], reading_block(), sentence()),
+        (
+            {name: p.tolist() for name, p in anyone.state_dict().items()},
+            (x := torch.randn(3, 5)).tolist(),
+            anyone,
+            x,
+        ),
     ]
     ways = [
         dict(zip(PARTS, each, strict=True)) for each in itertools.product((True, False), repeat=5)
@@ -62,18 +58,16 @@ def test_with_any_switch_the_stream_is_pytorchs(count):
       const blocks = M.stack(input.weights, input.x, on, input.count);
       return [blocks.map((b) => b.stations), blocks.at(-1).map];
     })"""
-    for figure, block, x in figures:
-        settings = figure.settings
-        x = torch.tensor(settings["x"]) if x is None else x
-        found = in_node(body, ways=ways, count=count, weights=settings["weights"], x=settings["x"])
-        for on, (streams, weights) in zip(ways, found, strict=True):
+    for weights, rows, block, x in blocks:
+        by_javascript = in_node(body, ways=ways, count=count, weights=weights, x=rows)
+        for on, (streams, read) in zip(ways, by_javascript, strict=True):
             expected, map_ = by_pytorch(block, x, on, count)
             shown = torch.tensor(streams).double()
             scale = expected.abs().amax(dim=(2, 3), keepdim=True).clamp(min=1)
             assert ((shown - expected) / scale).abs().max() < 1e-4, on
-            assert (weights is None) == (not on["attention"])
-            if weights:
-                assert (torch.tensor(weights) - map_[0, 0]).abs().max() < 1e-4, on
+            assert (read is None) == (not on["attention"])
+            if read:
+                assert (torch.tensor(read) - map_[0, 0]).abs().max() < 1e-4, on
 
 
 def test_without_norms_the_words_read_as_in_chapter_06():
