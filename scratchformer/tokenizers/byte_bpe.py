@@ -222,12 +222,12 @@ class ByteBPE:
                 tuple(bytes(map(byte_of.__getitem__, part)) for part in merge.split(" "))
                 for merge in settings["tokenizer.ggml.merges"]
             ]
-            if others := {*kinds} - {ORDINARY, CONTROL}:
-                raise ValueError(f"tokens of kind {min(others)} are in it, expected 1 and 3")
-            tokenizer = cls(tokens, special, GGUF_PATTERNS[kind[1]], every_byte=False)
-            _refuse_other_order(tokenizer.ids, merges)
-        except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
-            raise ValueError(f"{path} holds no tokenizer of this kind: {error!s}") from error
+        except (KeyError, IndexError, TypeError, AttributeError) as error:
+            raise ValueError(f"{path} holds no complete tokenizer: {error!r}") from error
+        if others := {*kinds} - {ORDINARY, CONTROL}:
+            raise ValueError(f"{path} has tokens of the kinds {others}, expected 1 and 3")
+        tokenizer = cls(tokens, special, GGUF_PATTERNS[kind[1]], every_byte=False)
+        _refuse_other_order(tokenizer.ids, merges, path)
         return tokenizer
 
     def save(self, path: str | Path) -> None:
@@ -265,15 +265,17 @@ def load_gpt2_tokenizer() -> ByteBPE:
         return ByteBPE.train(Playhouse().text(200_000), 1024, ("<|endoftext|>",))
 
 
-def _refuse_other_order(ids: dict[bytes, int], merges: list[tuple[bytes, ...]]) -> None:
+def _refuse_other_order(
+    ids: dict[bytes, int], merges: list[tuple[bytes, ...]], path: str | Path
+) -> None:
     """Raise ValueError unless merging by ids is merging in the order of the list of `merges`."""
     expected = "expected merges in the order of the ids"
-    joins = [ids[b"".join(pair)] for pair in merges]
+    joins = [ids.get(b"".join(pair), -1) for pair in merges]
     made = {*joins}
-    if joins != sorted(made):
-        raise ValueError(f"its merges have another order than its tokens, {expected}")
+    if joins != sorted(made) or -1 in made:
+        raise ValueError(f"{path}: its merges have another order than its tokens, {expected}")
     if missing := [token for token, i in ids.items() if len(token) > 1 and i not in made]:
-        raise ValueError(f"no merge makes the token {missing[0]!r}, {expected}")
+        raise ValueError(f"{path}: no merge makes the token {missing[0]!r}, {expected}")
     for pair, i in zip(merges, joins, strict=True):
 
         def earlier(a: bytes, b: bytes, i: int = i) -> int | None:
@@ -282,7 +284,7 @@ def _refuse_other_order(ids: dict[bytes, int], merges: list[tuple[bytes, ...]]) 
         # the two pieces that are left when all earlier merges are done
         last = apply_merges([BYTES[b] for b in b"".join(pair)], earlier)
         if last != [*pair]:
-            raise ValueError(f"the pieces {pair} never meet, {expected}")
+            raise ValueError(f"{path}: the pieces {pair} never meet, {expected}")
 
 
 def _gpt2_alphabet() -> dict[str, int]:

@@ -643,6 +643,7 @@ def test_a_wrong_count_of_bytes_is_found():
         ({"unit": 1}, "unit"),
         ({"size": lambda text, ids: len(text)}, "bytes of text"),
         ({"size": lambda text, ids: len(ids)}, "tokens"),
+        ({"size": lambda text, ids: len(text.encode()) + 2 * ("é" in text)}, "bytes of text"),
         ({"mean": True}, "windows"),
         ({"stop": -1}, "windows"),
     ]:
