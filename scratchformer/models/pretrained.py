@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, nn
 
-from scratchformer.files import atomic_write, is_offline, remove_parts
+from scratchformer.files import atomic_write, is_offline, read_json, remove_parts
 from scratchformer.models.tensor_files import (
     INDEX,
     read_shards,
@@ -122,7 +122,7 @@ def read_model(source: str | Path) -> tuple[dict, dict[str, Tensor]]:
             raise FileNotFoundError(f"{config_path} is missing, expected a saved model there")
         if "config" in record and record.get("replaces") == _digest(config_path):
             return record["config"], weights
-        return dict(json.loads(config_path.read_text(encoding="utf-8"))), weights
+        return read_json(config_path), weights
     except (ValueError, TypeError, RecursionError) as error:
         raise ValueError(f"{source} is not a complete saved model ({error})") from error
 
@@ -253,10 +253,7 @@ def find_gpt2(name: str = "gpt2", download: bool = False) -> Path | None:
 
 def _blocks_and_width(folder: Path) -> tuple[int | None, int | None]:
     """What config.json says of the size, in Hugging Face's names or in ours."""
-    try:
-        config = dict(json.loads((folder / FILES[0]).read_text(encoding="utf-8")))
-    except (ValueError, TypeError, RecursionError) as error:
-        raise ValueError(f"{folder / FILES[0]} is no configuration: {error}") from error
+    config = read_json(folder / FILES[0])
     blocks = (config[k] for k in ("n_layer", "num_hidden_layers", "n_layers") if k in config)
     widths = (config[k] for k in ("n_embd", "hidden_size", "d_model") if k in config)
     return next(blocks, None), next(widths, None)

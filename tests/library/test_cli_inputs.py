@@ -1,4 +1,4 @@
-"""What `scratchformer prepare` reads: the texts that were named, all of them and no others."""
+"""What the commands read and show: the texts that were named and no others, in any encoding."""
 
 import json
 import os
@@ -11,6 +11,7 @@ import pytest
 from scratchformer.cli import main
 from scratchformer.data.hugging_face import dataset_rows
 from scratchformer.data.token_files import read_header
+from scratchformer.models import GPT, GPTConfig
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="links and named pipes of Unix")
 
@@ -79,3 +80,11 @@ def test_what_an_output_cannot_show_changes_no_verdict(tmp_path):
     narrow = os.environ | {"PYTHONIOENCODING": "cp1252"}  # a pipe's on Windows, which has no ✓
     done = subprocess.run(words, cwd=tmp_path, env=narrow, capture_output=True)
     assert done.returncode == 0 and "✓ causality" in done.stdout.decode("utf-8")
+
+
+@pytest.mark.parametrize("text", ["{", "[1]", "[" * 100_000, '{"model_type": "gpt2"}', "\ud800"])
+def test_a_damaged_folder_is_named_by_diagnose(tmp_path, capsys, text):
+    GPT(GPTConfig(61, 32, 32, 4, 2)).save(tmp_path)
+    (tmp_path / "config.json").write_bytes(text.encode("utf-8", "surrogatepass"))
+    assert main(["diagnose", str(tmp_path)]) == 1
+    assert str(tmp_path) in capsys.readouterr().err
