@@ -78,7 +78,7 @@ def test_a_run_is_told_filmed_ranked_and_kept_and_its_model_talks_and_opens_in_p
     press(page, "Forget it")
     page.get_by_text("Forgotten").wait_for()
     page.reload()
-    page.wait_for_function("course.kept.recall().then(run => !run)")
+    page.wait_for_function("course.browserStore.read().then(run => !run)")
     assert page.locator(".sx-next-steps").count() == 0
 
 

@@ -162,7 +162,7 @@ def test_the_score_of_a_text_counts_every_target_once():
     model, ids = make_model(**IDEAS), torch.randint(13, (150,)).tolist()
     body = """
         let sum = 0, count = 0, right = 0;
-        for (const piece of Tr.pieces(Int32Array.from(input.ids), 9, 4)) {
+        for (const piece of Tr.scoringBatches(Int32Array.from(input.ids), 9, 4)) {
           const judged = run.judge(piece);
           sum += judged.loss * piece.y.length;
           right += judged.right * piece.y.length;
