@@ -135,5 +135,5 @@ course.define("ch03_positions", () => {
   }
 
   course.figures.clock_hands = build;
-  return { speeds, encoding, products, sum };
+  return { encoding, products, sum };
 });

@@ -237,5 +237,5 @@ course.define("ch06_self_attention", () => {
   }
 
   course.figures.attention_steps = build;
-  return { attend, difference, most, short };
+  return { attend, difference, most };
 });

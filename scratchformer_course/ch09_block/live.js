@@ -248,5 +248,5 @@ course.define("ch09_block", () => {
   }
 
   course.figures.block_switches = build;
-  return { stack, nearest, largest, short };
+  return { stack, nearest, largest };
 });

@@ -177,5 +177,5 @@ course.define("ch16_scaling", () => {
   }
 
   course.figures.law = build;
-  return { loss, best, reached, wasted };
+  return { loss, best, wasted };
 });

@@ -58,5 +58,5 @@ course.define("ch19_since_gpt2", () => {
   }
 
   course.figures.lines = build;
-  return { found: storedRun };
+  return { storedRun };
 });

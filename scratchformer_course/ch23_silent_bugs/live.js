@@ -190,5 +190,5 @@ course.define("ch23_silent_bugs", () => {
 
   course.figures.two_curves = twoCurves;
   course.figures.clinic = clinic;
-  return { signed, truth, top, answered };
+  return { truth, top };
 });

@@ -651,6 +651,5 @@ course.define("trainer", () => {
     return 4 * (weights + step + muon + 2 ** 19);
   }
 
-  const training = { newRun, windows, scoringBatches };
-  return { newTape, forward, newtonSchulz, clip, ...training };
+  return { forward, newRun, windows, scoringBatches };
 });
