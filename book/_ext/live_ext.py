@@ -93,8 +93,8 @@ def shipped() -> dict[str, tuple[str, str]]:
     ]
     scripts: dict[str, tuple[str, str]] = {}
     for models in files:
-        script = "".join(f"{description_script(each)}\n" for each in models)
-        scripts |= {each["hash"]: (f"model-{models[0]['hash']}.js", script) for each in models}
+        script = "".join(f"{description_script(model)}\n" for model in models)
+        scripts |= {model["hash"]: (f"model-{models[0]['hash']}.js", script) for model in models}
     text = describe_corpus(load_corpus("tinyshakespeare"))  # or what stands in for it
     scripts[text["hash"]] = (f"text-{text['hash']}.js", f"{description_script(text)}\n")
     return scripts

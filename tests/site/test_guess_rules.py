@@ -66,7 +66,7 @@ def on_each(name, *given):
 
 def test_each_value_of_a_guess_has_its_own_fault():
     given = [(SEVERAL, ["1", "many"]), (SEVERAL, ["1"]), (CHOICE, ["c"]), (CHOICE, ["a"])]
-    faults = [[bool(fault) for fault in each] for each in on_each("faults", *given)]
+    faults = [[bool(fault) for fault in of_guess] for of_guess in on_each("faults", *given)]
     assert faults == [[False, True], [False, True], [True], [False]]
 
 

@@ -109,7 +109,7 @@ def test_continue_leads_along_the_chosen_route_until_it_is_left(browser, site):
     skipped = next(n for n in CHAPTERS if n not in route)
     pages = {n: (site / f"{CHAPTERS[n].docname}.html").as_uri() for n in CHAPTERS}
     # where the next on the route is not the next chapter
-    place, then = next((a, b) for a, b in itertools.pairwise(route) if int(b) - int(a) > 1)
+    place, following = next((a, b) for a, b in itertools.pairwise(route) if int(b) - int(a) > 1)
     with opened(browser, (site / "book" / "welcome.html").as_uri(), faults=[]) as page:
         choice = page.locator(".course-route").nth(1)
         name = choice.locator("h3").evaluate("e => e.firstChild.textContent.trim()")
@@ -119,7 +119,7 @@ def test_continue_leads_along_the_chosen_route_until_it_is_left(browser, site):
         page.goto(pages[route[-1]])
         assert onward(page) == "welcome.html#where-to-start"
         page.goto(pages[place])
-        assert onward(page).startswith(f"{then}_")
+        assert onward(page).startswith(f"{following}_")
         assert name in page.locator(".course-end").inner_text()
         page.goto(pages[skipped])  # which is not on the route
         assert onward(page).startswith(f"{int(skipped) + 1:02}_")

@@ -183,9 +183,9 @@ def test_each_step_shows_its_own_numbers_and_play_stops_where_a_reader_moves(pag
     of_lines = set()
     for place in (9, last, 0):
         fill(page, Steps_of_training=place)
-        said = page.locator(".sx-time > .sx-status").inner_text()
-        assert f"After {settings['steps'][place]:,} step" in said
-        assert f" {settings['losses'][place]:.2f} nats" in said
+        told = page.locator(".sx-time > .sx-status").inner_text()
+        assert f"After {settings['steps'][place]:,} step" in told
+        assert f" {settings['losses'][place]:.2f} nats" in told
         of_lines.add(page.locator(".sx-main .sx-title").nth(1).inner_text())
     assert len(of_lines) == 3, "each step has its own loss of the line"
     page.get_by_label("Prompt").fill("To be")

@@ -85,8 +85,8 @@ def test_a_choice_changes_what_is_told(browser, saved, name):
         before = figure.text_content()
         assert not all(text in before for text in texts)
         act(page)
-        told = figure.text_content()
-        assert [text for text in texts if text not in told] == [], told
+        text_after = figure.text_content()
+        assert [text for text in texts if text not in text_after] == [], text_after
 
 
 def test_the_race_of_two_bars_is_filled_before_it_starts_and_then_takes_its_real_time(browser):
