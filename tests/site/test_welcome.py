@@ -74,10 +74,9 @@ def test_cards_map_routes_and_parts_say_what_chapters_need_and_take(site):
 
 
 @pytest.fixture
-def page(browser, site):
+def page(visit):
     """The welcome page, from disk. Who leaves it stops what it still loads."""
-    address = (site / "book" / "welcome.html").as_uri()
-    with opened(browser, address, width=DESK, faults=[]) as page:
+    with visit("book/welcome", width=DESK, faults=[]) as page:
         page.locator(".sx-scene").wait_for()
         yield page
 
@@ -233,13 +232,12 @@ def test_export_clear_and_import_restore_the_ticks_and_a_broken_file_or_full_sto
 
 
 def test_a_tick_leaves_what_a_newer_edition_keeps_and_says_beside_it_if_it_cannot_be_kept(
-    browser, site
+    visit,
 ):
-    address = (site / f"{CHAPTERS['05'].docname}.html").as_uri()
     newer = {"course": "Transformers from Scratch", "what": "progress", "version": 2, "more": [1]}
     keep = "kept => localStorage.setItem('course-progress', JSON.stringify(kept))"
     content = "JSON.parse(localStorage.getItem('course-progress'))"
-    with opened(browser, address) as page:
+    with visit(CHAPTERS["05"].docname) as page:
         box = page.get_by_label("Worked out (ticks itself): exercise 5.1")
         page.evaluate(keep, newer | {"done": ["99", "5.1 read"]})
         box.check()
@@ -256,9 +254,8 @@ def test_a_tick_leaves_what_a_newer_edition_keeps_and_says_beside_it_if_it_canno
         assert box.is_checked()
 
 
-def test_a_browser_without_a_store_is_told_so(browser, site):
-    address = (site / f"{CHAPTERS['05'].docname}.html").as_uri()
-    with opened(browser, address, script=browsing.NO_STORE, faults=[]) as page:
+def test_a_browser_without_a_store_is_told_so(visit):
+    with visit(CHAPTERS["05"].docname, script=browsing.NO_STORE, faults=[]) as page:
         page.get_by_text("ticks cannot be kept here").wait_for()
         assert page.locator("[data-tick]").count() == 0
 
