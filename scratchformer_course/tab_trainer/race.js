@@ -104,6 +104,7 @@ course.define("race", () => {
       change("forget");
       await course.browserStore.clear();
       memory.textContent = "Forgotten. What you see now is gone when you leave the page.";
+      runButton.focus({ preventScroll: true }); // since the button is gone
     });
     const numbers = el("div", note(UNTRAINED));
     const stage = el("div.sx-stage", [
