@@ -6,12 +6,14 @@ import math
 import random
 import struct
 from collections import Counter
+from types import SimpleNamespace
 
 import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
 
+from lab import tab
 from scratchformer.data.corpora import Corpus
 from scratchformer.tokenizers import CharTokenizer
 from scratchformer.training import TrainingConfig, evaluate, make_optimizer
@@ -346,6 +348,13 @@ def test_a_run_that_diverges_ends_and_one_that_cannot_start_says_why():
     broken = {**RUN["settings"], "betas": None}
     posted = session("start(); await turn(100);", settings=broken)
     assert kinds(posted) == ["begun", "failed"]
+
+
+def test_a_run_that_is_measured_in_node_learns():
+    text = torch.arange(1000) ** 2 % 13
+    runner = SimpleNamespace(splits={"validation": (text[:900], text[900:])}, vocab_size=13)
+    run = tab.trained(runner, "validation", 0, RUN["config"], RUN["settings"])
+    assert 0 < run["loss"] < math.log(13) and run["seconds"] > 0
 
 
 # ---- what is done with a trained model ----
