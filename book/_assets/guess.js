@@ -182,7 +182,6 @@ course.define("guess", () => {
     const { question } = box.dataset;
     const asked = read(box.dataset);
     const answer = answers.get(question);
-    const later = document.querySelector(`.course-guess-result[data-question="${question}"]`);
     const key = guessOf(question);
     const name = (id) => `course-guess-${question}-${id}`;
     let line = null; // the result, above what answers
@@ -205,11 +204,7 @@ course.define("guess", () => {
       }
       const guess = typed.map((text) => bare(text, asked.unit));
       show(guess, store.keep(key, guess.join(" | ")));
-      if (!later) line.firstChild.focus();
-      else {
-        const link = el("a", { href: `#${name("result")}` }, "The result comes later");
-        status.append("Your guess is kept. ", link, ".");
-      }
+      line.firstChild.focus();
     }
 
     // The guess beside what answers it, which is open from now on
@@ -223,7 +218,7 @@ course.define("guess", () => {
         course.button(text, onclick, { "aria-label": `${text} the guess: ${asked.ask}` });
       const spans = verdicts.map((text) => [" ", el("span", text)]);
       const change = button("Change", () => control.start().focus());
-      const names = { id: name("result"), role: "group", "aria-label": `Guess: ${asked.ask}` };
+      const names = { role: "group", "aria-label": `Guess: ${asked.ask}` };
       line?.remove();
       line = el("div.course-guess-line", names, [
         el("p", { tabindex: -1 }, el("strong", shown), spans),

@@ -31,7 +31,7 @@ def test_each_set_of_switches_finds_its_own_answers():
     figure = lines(LINES)
     some = [c for n in range(5) for c in itertools.combinations(sorted(PARTS), n)]
     found = in_node(
-        "return input.some.map((on) => F.found(input.said, new Set(on)))",
+        "return input.some.map((on) => F.storedRun(input.said, new Set(on)))",
         some=some,
         said=figure.settings["said"],
     )

@@ -59,15 +59,12 @@ def guesses():
     for path in NOTEBOOKS:
         cells = nbformat.read(path, as_version=4).cells
         prose = "\n\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
-        results = {}
-        for i, cell in reversed([*enumerate(cells)]):
+        for i, cell in enumerate(cells):
             elements = Elements(cell.source).attributes if cell.cell_type == "markdown" else []
-            for attrs in reversed(elements):
+            for attrs in elements:
                 question = attrs["data-question"]
-                if attrs["class"] == "course-guess-result":
-                    results[question] = i
-                elif attrs["class"] == "course-guess":
-                    shown = filter(shows_something, cells[results.get(question, i) + 1 :])
+                if attrs["class"] == "course-guess":
+                    shown = filter(shows_something, cells[i + 1 :])
                     is_prose = "data-answer-is" in attrs
                     text = covered(prose, question) if is_prose else text_of(next(shown))
                     yield f"{path.name[:2]}/{question}", attrs, text

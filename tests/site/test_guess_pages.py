@@ -93,7 +93,7 @@ def keeps_its_secrets(page):
         top, before = shows.first.evaluate(TOP), page.evaluate(BOTTOMS)
         shows.first.click()
         pairs = zip(before, page.evaluate(BOTTOMS), strict=True)
-        moved = [abs(now - then) for then, now in pairs if then <= top]
+        moved = [abs(now - earlier) for earlier, now in pairs if earlier <= top]
         assert moved and max(moved) < 1, "something has moved"
         assert page.evaluate("document.activeElement.matches('.course-guess-answer.course-open')")
     assert all(page.evaluate(SEEN))
