@@ -127,5 +127,5 @@ def test_quick_says_what_it_lacks_where_there_is_no_repository(tmp_path, monkeyp
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     for path in (os.environ["PATH"], ""):
         monkeypatch.setenv("PATH", path)
-        with pytest.raises(SystemExit, match="quick asks git what has changed since HEAD: .+"):
+        with pytest.raises(SystemExit, match=r"quick asks git what has changed since HEAD: .+"):
             run_tests.changed("HEAD")
