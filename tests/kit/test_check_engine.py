@@ -338,7 +338,7 @@ def test_the_mistake_that_does_the_same_is_named_in_any_order(mistakes, answer, 
 def test_a_mistake_that_gives_numbers_of_numpy_is_named_too():
     halves = mistake("halves", "These are halves", lambda: (np.float64(0.75), np.float64(1.25)))
     check = small("two() -> two numbers", (), right=two.right, mistakes=[halves])
-    assert check(lambda: (0.75, 1.25)).message.startswith("These are halves.")
+    assert "These are halves." in check(lambda: (0.75, 1.25)).message
 
 
 def test_an_answer_that_is_always_true_is_told_so_before_a_mistake_that_is_too():

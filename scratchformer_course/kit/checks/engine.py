@@ -139,9 +139,24 @@ class Exercise:
                 raise Wrong(f"{why}{wrong}") from None
             if not why and self.explain is not None:
                 self.explain(got, *fresh(case))
+            if not why and not call.in_full():
+                call, got, expected = self._in_full(call, number) or (call, got, expected)
             raise Wrong(f"{why}`{call}` {difference(got, expected)}.")
         call.count -= len(self.cases) - len(_tuples(self.listed))
         return self.praise
+
+    def _in_full(self, call: Call, number: int) -> tuple[Call, Any, Any] | None:
+        """A later wrong call that a line can show with all of its numbers, and both values."""
+        for case in self.cases[number + 1 :]:
+            later = self._call(call.function)
+            later.args = case
+            if later.in_full():
+                expected = self._runnable(self.right)(*fresh(case))
+                with contextlib.suppress(Wrong):
+                    got = later(*case).like(expected)
+                    if not matches(got, expected):
+                        return later, got, expected
+        return None
 
     def _verdict(self, call: Call, given: tuple) -> Verdict:
         try:
@@ -163,7 +178,8 @@ class Exercise:
         """What is said of the mistakes that do what the learner's function does.
 
         If some do the same on all cases, the specific ones of them speak, or all. Else the one that
-        does the same here, and on the most cases.
+        does the same here, and on the most cases. That is a guess, and so it is where the function
+        is wrong in one case only.
         """
         cases = self.cases
         calls: list[Call] = []
@@ -177,14 +193,18 @@ class Exercise:
         counts = {m: sum(agreed) for m, agreed in agrees.items() if all(agreed[:number])}
         most = max(counts.values(), default=0)
         nearest = [mistake for mistake, count in counts.items() if count == most]
-        if most < len(cases):
-            is_one = len(nearest) == 1
-            return f"This looks like a usual mistake: {nearest[0].diagnosis}" if is_one else ""
-        specific = [mistake for mistake in nearest if mistake.is_specific]
-        words = ". Or: ".join(sorted({mistake.diagnosis for mistake in specific or nearest}))
+        if most < len(cases) and len(nearest) != 1:
+            return ""
+        nearest = [mistake for mistake in nearest if mistake.is_specific] or nearest
+        words = ". Or: ".join(sorted({mistake.diagnosis for mistake in nearest}))
         if isinstance(call.value, bool) and len({str(tried.value) for tried in calls}) == 1:
             return f"It is {call.value} of every case. Perhaps: {words}"
-        return words
+        is_guess = most < len(cases) or sum(map(self._is_wrong, calls)) == 1
+        return f"This looks like a usual mistake: {words}" if is_guess else words
+
+    def _is_wrong(self, tried: Call) -> bool:
+        expected = self._runnable(self.right)(*fresh(tried.args))
+        return tried.error is not None or not matches(tried.value, expected)
 
     def _call(self, function: Any) -> Call:
         return Call(function, self.name, self.parameters, self.is_class)
@@ -201,7 +221,7 @@ class Exercise:
         try:
             value = self._runnable(mistake.function)(*fresh(case))
         except Exception as error:
-            return type(error) is type(call.error)
+            return str(error) == str(call.error) and type(error) is type(call.error)
         is_value = call.error is None and call.value is not None
         return is_value and matches(call.value, value)
 
