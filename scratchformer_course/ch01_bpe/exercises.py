@@ -160,7 +160,7 @@ def _ids(*tokens):
 def _chunk_and_ids(draw):
     """Tokens that were learned from pairs of earlier ones."""
     tokens = draw.sample("abc", 3)
-    for _ in range(draw.randint(1, 6)):
+    for _ in range(draw.size(1, 6, 40)):
         tokens.append("".join(draw.choices(tokens, k=2)))
     chunk = "".join(draw.choices("abc", k=draw.size(1, 9, 60)))
     return chunk.encode(), _ids(*dict.fromkeys(tokens))

@@ -112,7 +112,8 @@ def judge_fading_scores(call):
         if bool(close.all()):
             continue
         ratio = float(ratios[~close][0])
-        expect(ratio != 1, "Two neighbours have the same weight: their scores have to differ.")
+        alike = f"With T = {T}, two neighbours have the same weight: their scores have to differ."
+        expect(ratio != 1, alike)
         expect(not ratio > 1, f"A step back has {ratio:.3g} times the weight: it must have less.")
         by_e = "A score that is 1 lower divides the weight by e ≈ 2.72: what divides it by 2?"
         expect(abs(ratio - math.exp(-1)) > 1e-3, by_e)

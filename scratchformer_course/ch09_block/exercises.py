@@ -72,7 +72,7 @@ def right_layer_norm(x, weight, bias, eps):
 
 def _to_norm(draw):
     C, scale = draw.size(2, 9, 64), draw.choice([1e-3, 1.0, 40.0])
-    x = normal(draw, *[2, 3, 2][: draw.randint(0, 3)], C, scale=scale) + draw.choice([0, 3])
+    x = normal(draw, *[2, 3, 2][: draw.randint(0, 3)], C, scale=scale) + scale * draw.choice([0, 3])
     return x, normal(draw, C), normal(draw, C), draw.choice([1e-6, 1e-5, 0.1, 2.0])
 
 

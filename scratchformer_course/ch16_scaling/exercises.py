@@ -148,6 +148,7 @@ best_size = exercise(
         digits=1,
     ),
     mistakes={
+        "min(sizes -> max(sizes": "This size has the highest loss: take the one with the lowest",
         "6 * N -> N": "6 N D operations are paid for, not N D",
         "6 * N -> 2 * N": "2 N D is the forward pass: training costs 6 N D",
         "(6 * N))) -> (6 * sizes[0])))": "The largest size wins if all read the same text: a "

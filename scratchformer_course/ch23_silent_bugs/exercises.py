@@ -151,7 +151,8 @@ def _some_forget():
     with_any = _edited(GPT.forward, COUNTED, "torch.arange(old, S) + (cache is not None)")
     programs = (Program(), late, faulty, healthy, first_only, with_any)
     # in double precision, where rounding is below what the check compares
-    return tuple((_model(p).double(), inv.some(i, 8 - i)) for i, p in enumerate(programs, 1))
+    texts = (inv.some(i, 8 - i).flip(1) for i in range(1, 7))
+    return tuple(zip((_model(p).double() for p in programs), texts, strict=True))
 
 
 def right_cache_difference(model, ids):

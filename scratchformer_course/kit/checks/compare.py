@@ -162,11 +162,7 @@ def difference(got: Any, expected: Any) -> str:
         if f"{got:.6g}" != f"{expected:.6g}":
             return f"returned {got:.6g}, expected {expected:.6g}"
     returned, wanted, place = brief(got), brief(expected), ""
-    if (
-        is_tensor(got)
-        or returned == wanted
-        or re.search("…|\\.\\.\\.|tensor of", returned + wanted)
-    ):
+    if is_tensor(got) or returned == wanted or re.search("…|\\.\\.\\.|tensor", returned + wanted):
         got, expected, place = _first_difference(got, expected)
     if is_tensor(got) and is_tensor(expected):
         return _tensor_difference(got, expected) + (f" in `answer{place}`" if place else "")
@@ -213,4 +209,5 @@ def _tensor_difference(got: Any, expected: Any) -> str:
     if isinstance(a, int):
         pairs = [(str(a), str(b))]
     returned, wanted = next((pair for pair in pairs if pair[0] != pair[1]), pairs[0])
-    return f"returned {returned} at {place}, expected {wanted}"
+    where = f" at {place}" if place else ""
+    return f"returned {returned}{where}, expected {wanted}"
