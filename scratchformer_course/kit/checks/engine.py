@@ -139,24 +139,19 @@ class Exercise:
                 raise Wrong(f"{why}{wrong}") from None
             if not why and self.explain is not None:
                 self.explain(got, *fresh(case))
-            if not why and not call.in_full():
-                call, got, expected = self._in_full(call, number) or (call, got, expected)
+            if not why:
+                call = self._in_full(call, number)
+                expected = right(*fresh(call.args))
+                got = call.like(expected)
             raise Wrong(f"{why}`{call}` {difference(got, expected)}.")
         call.count -= len(self.cases) - len(_tuples(self.listed))
         return self.praise
 
-    def _in_full(self, call: Call, number: int) -> tuple[Call, Any, Any] | None:
-        """A later wrong call that a line can show with all of its numbers, and both values."""
-        for case in self.cases[number + 1 :]:
-            later = self._call(call.function)
-            later.args = case
-            if later.in_full():
-                expected = self._runnable(self.right)(*fresh(case))
-                with contextlib.suppress(Wrong):
-                    got = later(*case).like(expected)
-                    if not matches(got, expected):
-                        return later, got, expected
-        return None
+    def _in_full(self, call: Call, number: int) -> Call:
+        """This wrong call or a later one, which a line can show with all of its numbers."""
+        later = (self._tried(call, case) for case in self.cases[number + 1 :])
+        wrong = (tried for tried in later if tried.in_full() and self._is_wrong(tried))
+        return call if call.in_full() else next(wrong, call)
 
     def _verdict(self, call: Call, given: tuple) -> Verdict:
         try:
