@@ -137,7 +137,11 @@ TransformerBlock = exercise(
     cases=(
         ({"d_model": 8, "n_heads": 2}, _random(5, 2, 4, 8), causal_mask(4)),
         ({"d_model": 6, "n_heads": 3}, _random(6, 1, 3, 6)),
-        ({"d_model": 6, "n_heads": 2}, _random(7, 1, 20, 6), causal_mask(20)),
+        (
+            {"d_model": 6, "n_heads": 2},
+            _random(7, 1, 20, 6),
+            causal_mask(20) | (torch.arange(20) < 5),
+        ),
     ),
     praise="`TransformerBlock` is right: two sublayers, and each adds to the stream.",
     right=[RightTransformerBlock],

@@ -90,6 +90,7 @@ def _random(seed, *shape):
 X, MEMORY = 2 * _random(4, 2, 2, 4, 8)
 SEES = torch.tensor([[[0, 1, 1, 1]], [[1, 1, 0, 0]]], dtype=torch.bool)  # (B, 1, S)
 PAST = torch.ones(2, 4, 4, dtype=torch.bool).tril()
+PADDED = PAST & (torch.arange(4) != torch.tensor([[[1]], [[4]]]))  # the first text has a gap at 1
 
 
 def _crosses(CrossAttention):
@@ -176,6 +177,7 @@ DecoderBlock = exercise(
     cases=(
         ({"d_model": 8, "n_heads": 2}, X, PAST, MEMORY, SEES),
         ({"d_model": 8, "n_heads": 4}, X[:, :3], PAST[:, :3, :3], MEMORY, SEES),
+        ({"d_model": 8, "n_heads": 1}, X, PADDED | torch.eye(4).bool(), MEMORY, SEES),
     ),
     praise="`DecoderBlock` is right: three sublayers, each added and then normalised.",
     right=[RightDecoderBlock],

@@ -199,8 +199,8 @@ cache_difference = exercise(
             {
                 ".abs() -> [:, -1].abs()": "Only the last logits are compared here: the largest "
                 "difference may be before them",
-                "model(ids) -> model(ids, model.new_cache())": "Both readings use a cache: the text "
-                "all at once is read without one",
+                "model(ids) -> model(ids, model.new_cache())": "Both readings use a cache: the "
+                "text all at once is read without one",
                 "cache)) -> model.new_cache()))": "Each token meets an empty cache: make one, and "
                 "go on with it",
                 "t : t + 1], cache) -> : t + 1], cache)[:, -1:]": "The cache holds the tokens "

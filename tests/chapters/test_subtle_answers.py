@@ -36,7 +36,10 @@ WRONG = {
     ],
     "FeedForward": [f"self.c_fc(x){DROPS.format('self.c_fc(x)')}"],
     "layer_norm": ["variance + eps -> variance.detach() + eps"],
-    "TransformerBlock": [f"self.ln_2(x){DROPS.format('self.ln_2(x)')}"],
+    "TransformerBlock": [
+        f"self.ln_2(x){DROPS.format('self.ln_2(x)')}",
+        "mask=mask -> mask=None if mask is None else causal_mask(x.shape[1])",
+    ],
     "bigram_counts": [
         "ids[:-1] * vocab_size -> (ids[:-1] * vocab_size).short()",
         ".float() -> .short().float()",
@@ -51,7 +54,10 @@ WRONG = {
         "optimizer.step() -> torch.optim.SGD(model.parameters(), 0.5).step()",
     ],
     "cached_step": ["q @ keys.T -> q @ keys[-9:].T\n@ values, -> @ values[-9:],"],
-    "DecoderBlock": [f"self.mlp(x){DROPS.format('self.mlp(x)')}"],
+    "DecoderBlock": [
+        f"self.mlp(x){DROPS.format('self.mlp(x)')}",
+        "mask=mask -> mask=torch.ones_like(mask).tril()",
+    ],
     "gpt_parameters": [
         "return (vocab -> from ctypes import c_float; return int(c_float((vocab\n"
         "+ 2 * C -> + 2 * C).value)"
