@@ -159,10 +159,13 @@ def _ids(*tokens):
 
 def _chunk_and_ids(draw):
     """Tokens that were learned from pairs of earlier ones."""
+    if draw.is_large:  # as many merges as the alphabet has letters, each at two places
+        letters = "abcdefghijklmnopqrstuvwxyz"
+        return (2 * letters).encode(), _ids(*letters, *(letters[:n] for n in range(2, 27)))
     tokens = draw.sample("abc", 3)
-    for _ in range(draw.size(1, 6, 40)):
+    for _ in range(draw.randint(1, 6)):
         tokens.append("".join(draw.choices(tokens, k=2)))
-    chunk = "".join(draw.choices("abc", k=draw.size(1, 9, 60)))
+    chunk = "".join(draw.choices("abc", k=draw.randint(1, 9)))
     return chunk.encode(), _ids(*dict.fromkeys(tokens))
 
 
