@@ -54,6 +54,7 @@ COURSE_ROOMS = {
     "pages": {"kit", "measurements"},
     "page_model": {"kit"},
     "tab_trainer": {"kit", "measurements", "page_model"},
+    "real_model": {"kit", "page_model"},
     "a slice": {"kit", "measurements", "page_model", "tab_trainer"},
     "teaching": {"kit", "a slice"},
 }

@@ -52,7 +52,8 @@ def bundle(target: Path) -> Path:
         (content / "notebooks").mkdir(parents=True)
         for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
             shutil.copy(path, content / "notebooks")
-        shutil.copytree(SITE, content / "site")
+        # without the real model: a page from disk could not fetch it
+        shutil.copytree(SITE, content / "site", ignore=shutil.ignore_patterns("*.gguf"))
         wheel = Path(shutil.copy(build_wheel(Path(temporary)), content))
         (content / "START_HERE.txt").write_text(START.format(wheel=wheel.name), encoding="utf-8")
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,282 @@
+"""The real model's file in the browser: loaded once, kept, shared by tabs, deleted, refused.
+
+A small GGUF file stands in for it, with its own length and SHA-256.
+"""
+
+import hashlib
+import re
+import threading
+from types import SimpleNamespace
+
+import gguf
+import numpy as np
+import pytest
+
+from book._ext import real_model_ext
+from lab.firefox import PROGRAM, Firefox
+from scratchformer.data import real_model
+from scratchformer.data.gguf import read_gguf
+from scratchformer_course.pages.model_settings import BYTES, ROWS, model_settings
+from tests.site.browsing import LIVE, PHONE, TOO_SMALL, axe_finds, opened, parsed, tables
+from tests.site.conftest import Quiet, serving
+
+NAME, PART = "small.gguf", 1 << 16
+PANEL = ".sx-model-panel"
+OPEN, KEPT = "The model is here", "this browser keeps its"
+STORED = "caches.open('course-real-model').then(cache => cache.keys()).then(keys => keys.length)"
+# in a row of the table: what the file says, where "–" stands for nothing that was read
+BLOCKS = "[...document.querySelectorAll('tr')].find(row => /^blocks/.test(row.innerText)).lastChild"
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    """A small file with settings, and the page that asks for it, in a folder."""
+    folder = tmp_path_factory.mktemp("model")
+    writer = gguf.GGUFWriter(folder / NAME, "llama")
+    writer.add_name("A small Llama")
+    writer.add_array("general.languages", ["en"])
+    writer.add_block_count(1030)
+    writer.add_tensor("noise", np.random.default_rng(0).random(400_000, dtype=np.float32))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    data = (folder / NAME).read_bytes()
+    figure = model_settings(NAME, len(data), hashlib.sha256(data).hexdigest())
+    figure.save(folder / "lone.html")
+    for name, address in (("page", NAME), ("without", "")):
+        held = f'<script type="text/plain" data-real-model="{address}"></script><main>'
+        html = (folder / "lone.html").read_text(encoding="utf-8").replace("<main>", held)
+        (folder / f"{name}.html").write_text(html, encoding="utf-8")
+    return SimpleNamespace(folder=folder, path=folder / NAME, data=data)
+
+
+@pytest.fixture
+def served(file):
+    """A server of the page; what it sends for the file can be cut, another one, or wait."""
+    sent = SimpleNamespace(data=file.data, times=0, waits=threading.Event(), length=len(file.data))
+    sent.waits.set()
+
+    class Handler(Quiet):
+        def __init__(self, *given):
+            super().__init__(*given, directory=str(file.folder))
+
+        def do_GET(self):
+            if not self.path.endswith(NAME):
+                return super().do_GET()
+            sent.times += 1
+            self.send_response(200)
+            self.send_header("Content-Length", str(sent.length))
+            self.end_headers()
+            self.wfile.write(sent.data[:PART])
+            sent.waits.wait(60)
+            self.wfile.write(sent.data[PART:])
+
+    with serving(Handler) as sent.address:
+        yield sent
+
+
+def button(page, name):
+    return page.get_by_role("button", name=name)
+
+
+def says(page, words):
+    page.locator(f"{PANEL} [role=status]", has_text=words).wait_for()
+
+
+def load(page):
+    button(page, "Load the model (1.6 MB)").click()
+
+
+def test_a_press_loads_it_a_reload_opens_it_and_it_is_deleted(browser, served):
+    with opened(browser, f"{served.address}page.html") as page:
+        says(page, "loaded once")
+        assert page.evaluate(BLOCKS + ".innerText") == "–"
+        served.waits.clear()
+        load(page)
+        page.wait_for_function(f"document.querySelector('progress').value === {PART}")
+        assert "0.1 of 1.6 MB" in page.locator(PANEL).inner_text()
+        served.waits.set()
+        says(page, KEPT)
+        assert page.evaluate("document.activeElement.textContent") == "Delete it"
+        page.reload()
+        says(page, KEPT)
+        page.wait_for_function(f"{BLOCKS}.innerText === '1,030'")
+        assert served.times == 1 and "A small Llama" in page.locator("table").inner_text()
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        says(page, "It is deleted.")
+        assert page.evaluate(STORED) == 0 and page.evaluate(BLOCKS + ".innerText") == "–"
+        page.reload()
+        button(page, "Load the model").wait_for()
+
+
+def test_what_is_stopped_cut_or_another_file_is_told_and_not_kept(browser, served, file):
+    with opened(browser, f"{served.address}page.html", faults=[]) as page:
+        served.waits.clear()
+        load(page)
+        button(page, "Stop").click()
+        says(page, "It was stopped, and nothing is kept.")
+        served.waits.set()
+        for data, length, words in (
+            (file.data[: 3 * PART], len(file.data), r"broke off at 0\.\d of 1\.6 MB \(.+\)"),
+            (file.data[:PART], PART, r"broke off at 0\.1 of 1\.6 MB \(the file ended there\)"),
+            (file.data + b"x" * PART, len(file.data) + PART, "another file"),
+            (file.data[:-1] + b"x", len(file.data), "another file than small.gguf"),
+        ):
+            served.data, served.length = data, length
+            load(page)
+            says(page, re.compile(words))
+            assert page.evaluate(STORED) == 0
+        page.route(f"**/{NAME}", lambda route: route.fulfill(status=404))
+        load(page)
+        says(page, "the site answered 404")
+        page.unroute(f"**/{NAME}")
+        served.data, served.length = file.data, len(file.data)
+        load(page)
+        says(page, KEPT)
+
+
+def test_a_second_tab_waits_for_the_first_and_both_hear_that_it_is_deleted(browser, served):
+    with opened(browser, f"{served.address}page.html") as first:
+        second = first.context.new_page()
+        second.goto(f"{served.address}page.html")
+        served.waits.clear()
+        load(first)
+        first.get_by_role("progressbar").wait_for()
+        load(second)
+        says(second, "Waiting for another tab")
+        served.waits.set()
+        for page in (first, second):
+            says(page, KEPT)
+        assert served.times == 1
+        button(second, "Delete it").click()
+        for page in (first, second):
+            says(page, "It is deleted.")
+
+
+def test_where_there_is_no_room_it_is_open_until_the_page_is_left(browser, served):
+    with opened(browser, f"{served.address}page.html") as page:
+        devtools = page.context.new_cdp_session(page)
+        origin = served.address.rstrip("/")
+        devtools.send("Storage.overrideQuotaForOrigin", {"origin": origin, "quotaSize": 100_000})
+        load(page)
+        says(page, "until you leave this page")
+        page.wait_for_function(f"{BLOCKS}.innerText === '1,030'")
+        assert page.evaluate(STORED) == 0 and not button(page, "Delete it").is_visible()
+
+
+NO_CACHES = "Object.defineProperty(window, 'caches', {get() { throw new Error('no'); }})"
+
+
+def test_where_nothing_may_be_kept_it_is_loaded_for_the_page(browser, served):
+    script = f"{NO_CACHES}; Object.defineProperty(navigator, 'locks', {{value: undefined}})"
+    with opened(browser, f"{served.address}page.html", script=script) as page:
+        load(page)
+        says(page, "until you leave this page")
+
+
+def test_a_page_that_may_not_check_or_has_too_little_memory_says_so_before_anything_loads(
+    browser, served, file
+):
+    small = "Object.defineProperty(navigator, 'deviceMemory', {value: 0.5})"
+    with opened(browser, f"{served.address}page.html", script=small) as page:
+        says(page, "0.5 GB of memory")
+        assert not page.locator(f"{PANEL} :is(button, input)").locator("visible=true").count()
+    with opened(browser, "about:blank", faults=[]) as page:
+        html = (file.folder / "page.html").read_text(encoding="utf-8")
+        page.route(
+            "http://insecure.test/**", lambda r: r.fulfill(body=html, content_type="text/html")
+        )
+        page.goto("http://insecure.test/page.html")
+        says(page, "only on pages from https")
+        assert not page.locator(f"{PANEL} :is(button, input)").locator("visible=true").count()
+    assert served.times == 0
+
+
+@pytest.mark.parametrize("place", ["disk", "a site without it", "a notebook"])
+def test_the_reader_chooses_the_file_where_it_cannot_be_fetched(
+    browser, served, file, tmp_path, axe, place
+):
+    folder = f"{file.folder.as_uri()}/" if place == "disk" else served.address
+    name = {"a site without it": "without", "a notebook": "lone"}.get(place, "page")
+    with opened(browser, f"{folder}{name}.html", mode="dark", width=PHONE) as page:
+        why = {"disk": "from disk cannot", "a notebook": "not beside this page"}
+        says(page, why.get(place, "built without the model"))
+        assert not button(page, "Load").is_visible()
+        picker = page.get_by_label(f"The file {NAME}")
+        for data in (file.data[:-1], file.data[:-1] + b"x"):
+            (tmp_path / NAME).write_bytes(data)
+            picker.set_input_files(tmp_path / NAME)
+            says(page, "another file than small.gguf")
+        assert page.evaluate(TOO_SMALL, ".live-figure") == []
+        assert axe_finds(page, axe, ".live-figure") == []
+        picker.set_input_files(file.path)
+        says(page, OPEN)
+        page.wait_for_function(f"{BLOCKS}.innerText === '1,030'")
+
+
+@pytest.mark.skipif(PROGRAM is None, reason="no Firefox on the PATH: nothing was loaded in it")
+def test_firefox_loads_keeps_and_deletes_it(served):
+    status = f"document.querySelector('{PANEL} [role=status]').textContent"
+    waits = f"""new Promise((done, fail) => {{ const end = Date.now() + 20000, look = () =>
+      {status}.includes(WORDS) ? done({status}) : Date.now() > end ? fail({status})
+      : setTimeout(look, 50); look(); }})"""
+    press = "[...document.querySelectorAll('button')].find(b => b.checkVisibility()).click()"
+    with Firefox() as page:
+        for words in (f"'{KEPT}'", f"'{KEPT}'", "'It is deleted.'"):
+            page.goto(f"{served.address}page.html")
+            page.evaluate(f"document.querySelector('{LIVE}') !== null")
+            if served.times == 0 or "deleted" in words:
+                page.evaluate(
+                    waits.replace(
+                        "WORDS", "'browser keeps it'" if not served.times else f"'{KEPT}'"
+                    )
+                )
+                page.evaluate(press)
+            page.evaluate(waits.replace("WORDS", words))
+        assert served.times == 1 and page.evaluate(STORED) == 0
+
+
+# ---- the file of the site ----
+
+
+def test_the_recorded_settings_are_those_of_the_file(monkeypatch):
+    try:
+        path = real_model.find_real_model(download=False)
+    except OSError:
+        pytest.skip("the real model is not at hand")
+    settings, _ = read_gguf(path)
+    assert [settings[name] for _, name, _ in ROWS] == [value for _, _, value in ROWS]
+    assert path.stat().st_size == BYTES < 100e6
+
+
+@pytest.mark.parametrize("can_link", [True, False])
+def test_the_build_puts_the_file_into_the_site_if_it_is_at_hand(
+    file, tmp_path, monkeypatch, can_link
+):
+    def refuse(*_):
+        raise OSError("another disk")
+
+    if not can_link:
+        monkeypatch.setattr("os.link", refuse)
+    put = tmp_path / real_model_ext.FOLDER / NAME
+    for source in (str(file.path), str(file.path), ""):
+        config = SimpleNamespace(real_model_file=source)
+        builder = SimpleNamespace(format="html")
+        app = SimpleNamespace(config=config, outdir=tmp_path, builder=builder)
+        real_model_ext.put_model(app, None)
+        assert put.exists() == bool(source)
+        assert not source or (put.read_bytes() == file.data and put.samefile(source) == can_link)
+
+
+def test_the_page_names_the_file_that_the_site_has_and_nothing_of_it_is_there_without_javascript(
+    site, browser
+):
+    page = site / "book" / "a_real_model.html"
+    (held,) = parsed(page).select("script[data-real-model]")
+    address = held["data-real-model"]
+    assert not address or (page.parent / address).stat().st_size == BYTES
+    with opened(browser, page.as_uri(), javascript=False) as shown:
+        assert "30" in shown.locator(".live-figure table").inner_text()
+        assert shown.locator(".live-figure :is(button, input)").count() == 0
