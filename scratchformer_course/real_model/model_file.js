@@ -92,7 +92,7 @@ course.define("modelFile", () => {
         if (!answer.ok || !answer.body) throw new Error(`the site answered ${answer.status}`);
         const [data, reader] = [new Uint8Array(bytes), answer.body.getReader()];
         for (let part = await reader.read(); part.value; part = await reader.read()) {
-          data.set(part.value.subarray(0, bytes - done), done); // what is too long is another file
+          data.set(part.value.subarray(0, bytes - done), done); // and nothing beyond
           done += part.value.length;
           step({ is: "loading", done });
         }

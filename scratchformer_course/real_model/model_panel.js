@@ -46,7 +46,7 @@ course.define("modelPanel", () => {
     }
 
     function show(next, words) {
-      const hadFocus = panel.contains(document.activeElement);
+      const focused = document.activeElement;
       state = next;
       load.hidden = state !== "closed" || missing !== "" || file.refusal() !== "";
       picker.hidden = state !== "closed" || missing === "" || file.refusal() !== "";
@@ -54,7 +54,7 @@ course.define("modelPanel", () => {
       forget.hidden = state !== "kept";
       status.textContent = words;
       const first = controls.querySelector(":is(button, input):not([hidden])");
-      if (hadFocus && !document.activeElement.checkVisibility()) (first ?? panel).focus();
+      if (panel.contains(focused) && !focused.checkVisibility()) (first ?? panel).focus();
     }
 
     function close(words = "") {
