@@ -7,16 +7,16 @@ from scratchformer_course.kit.figure.still import table
 BYTES = 98_362_432  # of the file: GitHub serves none of 100 MB
 # words, the setting's name in the file, and what it is there
 ROWS = [
-    ("its makers' name for it", "general.name", "Smollm2 135M 8k Lc100K Mix1 Ep2"),
-    ("its makers", "general.organization", "HuggingFaceTB"),
+    ("size", "general.size_label", "135M"),
+    ("made by", "general.organization", "HuggingFaceTB"),
     ("licence", "general.license", "apache-2.0"),
     ("blocks", "llama.block_count", 30),
-    ("numbers in a vector of the stream", "llama.embedding_length", 576),
-    ("heads of queries", "llama.attention.head_count", 9),
+    ("width", "llama.embedding_length", 576),
+    ("heads", "llama.attention.head_count", 9),
     ("heads of keys and values", "llama.attention.head_count_kv", 3),
-    ("numbers inside the MLP", "llama.feed_forward_length", 1536),
+    ("width inside the MLP", "llama.feed_forward_length", 1536),
     ("tokens in its table", "llama.vocab_size", 49152),
-    ("tokens that it reads at most", "llama.context_length", 8192),
+    ("context length", "llama.context_length", 8192),
 ]
 
 

@@ -96,7 +96,7 @@ course.define("modelFile", () => {
           done += part.value.length;
           step({ is: "loading", done });
         }
-        step({ is: "checking" });
+        step({ is: "checking", done });
         if (done < bytes) throw new Error("the file ended there");
         return data;
       } catch (error) {

@@ -84,7 +84,7 @@ course.define("modelPanel", () => {
     async function get(work) {
       stopping = new AbortController();
       show("busy", "");
-      tell({ is: "checking" });
+      tell({ is: "checking", done: pinned.bytes });
       try {
         open(await work(stopping.signal));
       } catch (error) {

@@ -22,6 +22,7 @@ def test_the_bundle_holds_site_notebooks_and_package_and_its_links_lead_to_its_p
     with zipfile.ZipFile(tmp_path / "course.zip") as archive:
         archive.extractall(tmp_path)
     unpacked = tmp_path / "transformers-from-scratch"
+    assert not [*unpacked.rglob("*.gguf")], "no page from disk could fetch it"
     for path in (ROOT / "notebooks").glob("*.ipynb"):
         assert (unpacked / "notebooks" / path.name).read_bytes() == path.read_bytes()
     (wheel,) = unpacked.glob("*.whl")

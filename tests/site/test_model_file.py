@@ -33,7 +33,7 @@ def file(tmp_path_factory):
     """A small file with settings, and the page that asks for it, in a folder."""
     folder = tmp_path_factory.mktemp("model")
     writer = gguf.GGUFWriter(folder / NAME, "llama")
-    writer.add_name("A small Llama")
+    writer.add_size_label("A small Llama")
     writer.add_array("general.languages", ["en"])
     writer.add_block_count(1030)
     writer.add_tensor("noise", np.random.default_rng(0).random(400_000, dtype=np.float32))
