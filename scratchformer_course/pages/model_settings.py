@@ -1,10 +1,8 @@
 """What the real model's file says of itself: recorded, and read from the file in the browser."""
 
-from scratchformer.data.real_model import FILE, SHA256
 from scratchformer_course.kit.figure import LiveFigure
 from scratchformer_course.kit.figure.still import table
 
-BYTES = 98_362_432  # of the file: GitHub serves none of 100 MB
 # words, the setting's name in the file, and what it is there
 ROWS = [
     ("size", "general.size_label", "135M"),
@@ -20,15 +18,11 @@ ROWS = [
 ]
 
 
-def model_settings(name: str = FILE, n_bytes: int = BYTES, sha256: str = SHA256) -> LiveFigure:
-    """The figure for the file of this name, length and SHA-256."""
-    file = {"name": name, "bytes": n_bytes, "sha256": sha256}
+def model_settings() -> LiveFigure:
+    """The figure: a press loads the file, or it is kept already, and its settings are read."""
     rows = [(words, f"{value:,}" if isinstance(value, int) else value) for words, _, value in ROWS]
     still = (
         "<p>This figure is live where JavaScript runs: there a press loads the model’s file, "
-        f"{n_bytes / 1e6:.0f} MB, and the same numbers are read from it. Here they are as they "
-        "were recorded.</p>"
+        "98 MB, and the same settings are read from it. These were recorded.</p>"
     )
-    return LiveFigure(
-        "model_settings", {"file": file, "rows": ROWS}, still + table(["", "recorded"], rows)
-    )
+    return LiveFigure("model_settings", {"rows": ROWS}, still + table(["", "recorded"], rows))

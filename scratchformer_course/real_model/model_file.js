@@ -5,6 +5,11 @@
 // What fails is an Error whose message is a sentence for the reader.
 
 course.define("modelFile", () => {
+  const PINNED = {
+    name: "SmolLM2-135M-Instruct.Q4_1.gguf", // as in scratchformer/data/real_model.py
+    bytes: 98_362_432,
+    sha256: "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+  };
   const CACHE = "course-real-model"; // also the name of the lock, and of the channel
   const NOWHERE = "https://kept.invalid/"; // Cache Storage asks for an address
   const LEAST_MEMORY = 2; // GB: what is loaded, its copies while it is checked, and the page
@@ -12,8 +17,9 @@ course.define("modelFile", () => {
   const hex = (buffer) =>
     Array.from(new Uint8Array(buffer), (byte) => byte.toString(16).padStart(2, "0")).join("");
 
-  // `name`, `bytes` and `sha256` are the file's, `address` is where the site has it
-  function newModelFile({ name, bytes, sha256 }, address) {
+  // The pinned file; `address` is where the site has it
+  function newModelFile(address) {
+    const { name, bytes, sha256 } = PINNED;
     const key = NOWHERE + sha256;
     const channel = new BroadcastChannel(CACHE);
 
@@ -113,5 +119,5 @@ course.define("modelFile", () => {
     return { refusal, kept, forget, take, load, follow };
   }
 
-  return { newModelFile, megabytes };
+  return { PINNED, newModelFile, megabytes };
 });

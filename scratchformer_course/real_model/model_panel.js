@@ -16,22 +16,22 @@ course.define("modelPanel", () => {
       : "The model is not beside this page.";
   }
 
-  // The panel for the file `pinned`, {name, bytes, sha256}. onopen(blob) hears of the file that is
-  // there, onclose() that it was deleted, here or on another page
-  function newModelPanel(pinned, onopen, onclose = () => {}) {
-    const { newModelFile, megabytes } = course.modelFile;
+  // onopen(blob) hears of the file that is there, onclose() that it was deleted, here or on another
+  // page
+  function newModelPanel(onopen, onclose) {
+    const { PINNED, newModelFile, megabytes } = course.modelFile;
     const address = document.querySelector("[data-real-model]")?.dataset.realModel;
-    const file = newModelFile(pinned, address);
+    const file = newModelFile(address);
     const missing = whyNot(address);
-    const size = `${megabytes(pinned.bytes)} MB`;
+    const size = `${megabytes(PINNED.bytes)} MB`;
     let stopping = new AbortController();
     let state = "closed"; // or "busy", "kept", or "open", which is not kept
 
     const load = button(`Load the model (${size})`, () => get((signal) => file.load(tell, signal)));
-    const picker = el("input", { type: "file", "aria-label": `The file ${pinned.name}`, onchange });
+    const picker = el("input", { type: "file", "aria-label": `The file ${PINNED.name}`, onchange });
     const stop = button("Stop", () => stopping.abort());
     const forget = button("Delete it", () => file.forget().then(look));
-    const progress = el("progress", { max: pinned.bytes, "aria-label": "Loading the model" });
+    const progress = el("progress", { max: PINNED.bytes, "aria-label": "Loading the model" });
     const amount = el("span", { "aria-hidden": "true" });
     const status = el("p.sx-status", { role: "status" });
     const controls = el("div", load, picker, progress, amount, stop, forget);
@@ -58,7 +58,7 @@ course.define("modelPanel", () => {
     }
 
     function close(words = "") {
-      const where = `If you have the file ${pinned.name}, choose it here: “${COMMAND}” finds it.`;
+      const where = `If you have the file ${PINNED.name}, choose it here: “${COMMAND}” finds it.`;
       show("closed", file.refusal() || words || (missing ? `${missing} ${where}` : ONCE));
     }
 
@@ -84,7 +84,7 @@ course.define("modelPanel", () => {
     async function get(work) {
       stopping = new AbortController();
       show("busy", "");
-      tell({ is: "checking", done: pinned.bytes });
+      tell({ is: "checking", done: PINNED.bytes });
       try {
         open(await work(stopping.signal));
       } catch (error) {

@@ -20,8 +20,8 @@ course.define("modelSettings", () => {
     return view.getUint32(start, true) === STRING ? new TextDecoder().decode(string) : undefined;
   }
 
-  // settings: {file: {name, bytes, sha256}, rows: [words, setting's name, its recorded value]}
-  course.figures.model_settings = ({ file, rows }) => {
+  // settings: {rows: [words, setting's name, its recorded value]}
+  course.figures.model_settings = ({ rows }) => {
     const { table, grouped } = course.live;
     const shown = (value) => (typeof value === "number" ? grouped(value) : value);
     const cells = rows.map(() => el("td", "–"));
@@ -36,7 +36,7 @@ course.define("modelSettings", () => {
     }
     const lines = rows.map(([words, , value], i) => [words, shown(value), cells[i]]);
     return el("div", [
-      course.modelPanel.newModelPanel(file, fill, empty),
+      course.modelPanel.newModelPanel(fill, empty),
       table(["", "recorded", "in your file"], lines),
     ]);
   };
