@@ -79,6 +79,7 @@ def run(notebook: Any, chapter: str, seed: int, seconds: int) -> list[dict[str, 
             interrupt_on_timeout=True,
             allow_errors=True,
             kernel_name="python3",
+            extra_arguments=["--IPKernelApp.log_level=ERROR"],  # no word of its transport
             resources={"metadata": {"path": folder}},
         )
         with contextlib.suppress(DeadKernelError):  # the cells before count
