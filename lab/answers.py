@@ -37,9 +37,7 @@ from scratchformer_course.ch21_answers.world import (
     new_model,
     pages,
 )
-from scratchformer_course.measurements import FOLDER
 
-FILE = FOLDER / "answers.json"
 SEEDS, TUNING_SEED = range(5), 10
 BASE_STEPS, SFT_STEPS, STEPS, BATCH, GROUP, SHOWN = 400, 100, 40, 256, 8, 128
 RATES = (3e-4, 1e-3, 3e-3)  # to begin with
@@ -277,8 +275,7 @@ def measure(options: argparse.Namespace) -> dict:
     return {"methods": methods, "film": filmed}
 
 
-def main(arguments: list[str] | None = None) -> dict:
-    return runs.carry_out(__doc__, FILE, measure, arguments, SETTINGS)
+main = runs.script(__doc__, "answers", measure, SETTINGS)
 
 
 def settings_of(tried: dict[str, float]) -> dict[str, float]:

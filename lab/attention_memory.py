@@ -3,15 +3,12 @@
 `python -m lab.table` runs it. One head, 64 wide, over T positions, causal,
 float32. Explicit attention makes the (T, T) matrix of weights; PyTorch's fused kernel goes over it
 in blocks and never has it whole, if it is told that attention is causal, as the course's GPT says.
-Given the mask as a matrix, it turns that into numbers: one (T, T) matrix for all heads and the
-whole batch. Memory is the most that PyTorch's allocator has given out at any moment, inputs not
+Memory is the most that PyTorch's allocator has given out at any moment, inputs not
 counted; what a library uses beside it, as oneDNN does for its own copies, is not seen.
 """
 
-import math
 import os
-import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 os.environ.setdefault("KINETO_LOG_LEVEL", "6")  # or the profiler tells each start and stop
 
@@ -40,26 +37,21 @@ def peak_bytes(job: Callable[[], object]) -> int:
 
 
 def attentions(T: int) -> dict[str, Callable]:
-    """Three ways to the same values: name -> f(q, k, v)."""
+    """Two ways to the same values: name -> f(q, k, v)."""
     mask = causal_mask(T)
     return {
         "explicit": lambda q, k, v: scaled_dot_product_attention(q, k, v, mask)[0],
         "causal": lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True),
-        "mask": lambda q, k, v: F.scaled_dot_product_attention(q, k, v, attn_mask=mask),
     }
 
 
-def measured(T: int, backward: bool, rounds: int) -> dict[str, dict[str, list[float]]]:
-    """The unit, "MB" or "ms" -> name -> one figure a round; the three take turns."""
+def measured(T: int, rounds: int) -> dict[str, dict[str, list[float]]]:
+    """The unit, "MB" or "ms" -> name -> one figure a round; the two take turns."""
     generator = torch.Generator().manual_seed(0)
-    inputs = [torch.randn(1, 1, T, WIDTH, generator=generator) for _ in "qkv"]
-    for x in inputs:
-        x.requires_grad_(backward)
+    inputs = [torch.randn(1, 1, T, WIDTH, generator=generator).requires_grad_() for _ in "qkv"]
 
     def run(attend: Callable) -> None:
-        out = attend(*inputs)
-        if backward:
-            torch.autograd.grad(out.sum(), inputs)
+        torch.autograd.grad(attend(*inputs).sum(), inputs)
 
     def clocks(measure: Callable) -> dict:
         return {name: lambda f=f: measure(lambda: run(f)) for name, f in attentions(T).items()}
@@ -70,40 +62,18 @@ def measured(T: int, backward: bool, rounds: int) -> dict[str, dict[str, list[fl
     }
 
 
-def slope(lengths: Sequence[int], medians: list[float]) -> float:
-    """The power of T with which the medians grow: a straight line through the logarithms."""
-    logs = [math.log(T) for T in lengths], [math.log(m) for m in medians]
-    return statistics.linear_regression(*logs).slope
-
-
 def rows(quick: bool = False) -> list[dict]:
-    """Memory, then time: every length forward and back, the longest also forward only."""
+    """Memory, then time, at every length."""
     lengths, rounds = ((256, 512), 1) if quick else (LENGTHS, 7)
-    longest = lengths[-1]
-    both = {T: measured(T, True, rounds) for T in lengths}
-    forward = measured(longest, False, rounds)
-    names = {"causal": "fused kernel, causal", "mask": "fused kernel, given a mask"}
-    result = []
-    for unit in ("MB", "ms"):
-        grows = {
-            way: slope(lengths, [statistics.median(both[T][unit][way]) for T in lengths])
-            for way in ("causal", "mask", "explicit")
-        }
-        for way, found, T in [
-            *(("causal", both[T], T) for T in lengths),
-            ("mask", both[longest], longest),
-            ("causal", forward, longest),
-        ]:
-            what = f"{names[way]}, T = {T:,}" + ", forward only" * (found is forward)
-            note = (
-                ""
-                if found is not both[longest]
-                else (
-                    f"from T = {lengths[0]:,} on, {'memory' if unit == 'MB' else 'time'} grows as "
-                    f"T to the power {grows[way]:.2f}, with explicit attention as T to the power "
-                    f"{grows['explicit']:.2f}."
-                )
-            )
-            ours, theirs = found[unit][way], found[unit]["explicit"]
-            result.append(row(what, "explicit attention", unit, ours, theirs, note))
-    return result
+    figures = {T: measured(T, rounds) for T in lengths}
+    return [
+        row(
+            f"fused kernel, causal, T = {T:,}",
+            "explicit attention",
+            unit,
+            figures[T][unit]["causal"],
+            figures[T][unit]["explicit"],
+        )
+        for unit in ("MB", "ms")
+        for T in lengths
+    ]

@@ -32,7 +32,6 @@ from scratchformer.models import BERT, BERTConfig
 from scratchformer.models.pretrained import save_model
 from scratchformer.shipped import FOLDER as SHIPPED
 from scratchformer.training import TrainingConfig, eval_mode, fit, token_loss
-from scratchformer_course.measurements import FOLDER
 
 NAME = "english-german"
 SPECIAL_TOKENS = ["·", "[CLS]", "[SEP]", "[MASK]"]
@@ -60,7 +59,6 @@ WARMUP = 200  # steps in which the rate rises
 RECIPE: dict[str, Any] = SIZES | {"rows": ROWS, "hidden": HIDDEN, "warmup": WARMUP}
 RECIPE |= {"start": START, "single": SINGLE}
 SETTINGS = RECIPE | FULL
-STORED = FOLDER / "bert_pretraining.json"
 
 
 class Data:
@@ -355,8 +353,7 @@ def ship(data, model, size, lr, seconds, development, tests, result):
     runs.store(folder / "record.json", record)
 
 
-def main(arguments=None):
-    return runs.carry_out(__doc__, STORED, measure, arguments, SETTINGS)
+main = runs.script(__doc__, "bert_pretraining", measure, SETTINGS)
 
 
 if __name__ == "__main__":

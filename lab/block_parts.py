@@ -22,9 +22,7 @@ from torch.nn import functional as F
 from lab import runs
 from scratchformer.attention import MultiHeadAttention, causal_mask
 from scratchformer.blocks import FeedForward, TransformerBlock
-from scratchformer_course.measurements import FOLDER
 
-FILE = FOLDER / "block_parts.json"
 RATES, STARTS, SEEDS, STEPS, BATCH = (0.0003, 0.001, 0.003, 0.01), ("default", "he"), 3, 1000, 32
 C, HEADS, BLOCKS, T, TESTED = 32, 4, 4, 6, 1000
 LAYERS = (0, 1, 2, 4, 8, 16)  # those at which `fresh` looks
@@ -198,9 +196,7 @@ def measure(options: argparse.Namespace) -> dict:
     return {"alone": alone, "deep": deep, "fresh": untrained}
 
 
-def main(arguments: list[str] | None = None) -> dict:
-    torch.set_num_threads(1)
-    return runs.carry_out(__doc__, FILE, measure, arguments, SETTINGS)
+main = runs.script(__doc__, "block_parts", measure, SETTINGS, threads=1)
 
 
 if __name__ == "__main__":

@@ -61,8 +61,7 @@ def measure(options: argparse.Namespace) -> dict:
     }
 
 
-def main(arguments: list[str] | None = None) -> dict:
-    return runs.carry_out(__doc__, STORED, measure, arguments, quick=False)
+main = runs.script(__doc__, STORED, measure, quick=False)
 
 
 if __name__ == "__main__":

@@ -19,9 +19,7 @@ from scratchformer.generation import generate
 from scratchformer.models import GPT
 from scratchformer.tokenizers import CharTokenizer
 from scratchformer_course.ch11_training.stored_steps import load_checkpoints, training_record
-from scratchformer_course.measurements import FOLDER
 
-FILE = FOLDER / "film.json"
 FRAMES = (0, 20, 100, 300, 500, 1000, 2000, 5000)
 PROMPT, WRITTEN, TEMPERATURE, SEED = "JULIET:\n", 121, 0.7, 1
 LINE, BLOCK, HEAD = "To be, or not", 0, 3  # the head that comes to read the character before
@@ -75,8 +73,7 @@ def measure(options: argparse.Namespace) -> dict:
     }
 
 
-def main(arguments: list[str] | None = None) -> dict:
-    return runs.carry_out(__doc__, FILE, measure, arguments, SETTINGS, quick=False)
+main = runs.script(__doc__, "film", measure, SETTINGS, quick=False)
 
 
 if __name__ == "__main__":

@@ -22,9 +22,7 @@ from lab import runs
 from scratchformer.data import load_corpus, train_val_split
 from scratchformer.tokenizers import CharTokenizer
 from scratchformer_course.ch04_first_network.exercises import right_cross_entropy
-from scratchformer_course.measurements import FOLDER
 
-FILE = FOLDER / "first_network.json"
 FRAMES = (0, 1, 10, 30, 100, 300, 1000, 2000)
 LARGER = ((128, 2000), (512, 2000), (128, 8000), (512, 8000))  # hidden numbers and steps, 3 seeds
 RATES, ALPHAS, ORDERS = (0.1, 0.3, 1.0, 3.0, 10.0), (1, 0.3, 0.1, 0.03, 0.01), range(1, 7)
@@ -196,9 +194,8 @@ def count(text: str, n: int) -> Counter:
     return Counter(text[i : i + n] for i in range(len(text) - n + 1))
 
 
-def main(arguments: list[str] | None = None) -> dict:
-    parts = {"run": run, "larger": larger, "rates": rates, "counted": counted}
-    return runs.carry_out_parts(__doc__, FILE, parts, arguments, SETTINGS)
+PARTS = {"run": run, "larger": larger, "rates": rates, "counted": counted}
+main = runs.script_of_parts(__doc__, "first_network", PARTS, SETTINGS)
 
 
 if __name__ == "__main__":

@@ -22,9 +22,8 @@ import numpy as np
 
 from lab import law, runs
 from scratchformer_course.ch16_scaling.joint import fit_joint
-from scratchformer_course.measurements import FOLDER, load_measurements
+from scratchformer_course.measurements import load_measurements
 
-STORED = FOLDER / "forecast.json"
 STAGES = "--write", "--large --write"  # what measures all of it, one after the other
 SMALL = 7e11  # operations, 6 N D
 MORE = {  # cells that are not in law.json, or need more seeds there: width, steps, seed
@@ -130,13 +129,15 @@ def after(foretold: dict) -> dict:
 
 
 def main(arguments: list[str] | None = None) -> dict:
-    parser = runs.command_line(__doc__, STORED.name, quick=False)
+    parser = runs.command_line(__doc__, "forecast.json", quick=False)
     parser.add_argument("--large", action="store_true", help="train the large runs")
     options = parser.parse_args(arguments)
     runs.load_text(write=True)  # whether stored or not: Playhouse must not stand in for it
-    result = (after(runs.read(STORED)) if options.large else before()) | runs.stamp()
+    result = (
+        after(runs.read(runs.path_of("forecast"))) if options.large else before()
+    ) | runs.stamp()
     if options.write:
-        runs.store(STORED, result)
+        runs.store(runs.path_of("forecast"), result)
     for corpus, part in result["corpora"].items():
         print(corpus, part["forecast"], [run["losses"]["val"] for run in part["large"]])
     return result

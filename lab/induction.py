@@ -31,9 +31,7 @@ from scratchformer.attention import recorded_attention
 from scratchformer.models import GPT
 from scratchformer.training import TrainingConfig, eval_mode, fit, token_loss
 from scratchformer_course.ch22_inside.songs import LETTERS, heard, new_model, songs
-from scratchformer_course.measurements import FOLDER
 
-FILE = FOLDER / "induction.json"
 SEEDS, STEPS, LONG = range(5), 300, 2400
 FRAMES = (0, 40, 80, *range(100, 181, 10), 200, 240, 300)
 HEADS = [(block, head) for block in (0, 1) for head in range(4)]
@@ -259,8 +257,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def main(arguments: list[str] | None = None) -> dict:
-    return runs.carry_out(__doc__, FILE, measure, arguments, SETTINGS)
+main = runs.script(__doc__, "induction", measure, SETTINGS)
 
 
 if __name__ == "__main__":

@@ -31,9 +31,7 @@ from scratchformer.models import GPT
 from scratchformer.training import train
 from scratchformer.training.losses import eval_mode
 from scratchformer_course.ch22_inside import play
-from scratchformer_course.measurements import FOLDER
 
-FILE = FOLDER / "inside.json"
 SEEDS, STEPS = range(10), 500
 RIDGES = (1.0, 10.0, 100.0, 1_000.0, 10_000.0)
 BETWEEN = ("comma", "line break", "first word", "word before")
@@ -293,9 +291,9 @@ def last_place(columns: slice, values: Tensor) -> Change:
 
 
 def main(arguments: list[str] | None = None) -> dict:
-    options = runs.command_line(__doc__, FILE.name).parse_args(arguments)
+    options = runs.command_line(__doc__, "inside.json").parse_args(arguments)
     torch.set_num_threads(1)
-    kept = runs.Kept(FILE, SETTINGS, options.write)
+    kept = runs.Kept("inside", SETTINGS, options.write)
 
     def measure(seed: int) -> dict[str, Any]:
         model, loss = trained(seed, 20 if options.quick else STEPS)
@@ -305,7 +303,7 @@ def main(arguments: list[str] | None = None) -> dict:
 
     for seed in SEEDS[: 1 if options.quick else None]:
         kept.once("seeds", str(seed), job=partial(measure, seed))
-    return kept.found
+    return kept.result
 
 
 if __name__ == "__main__":

@@ -33,9 +33,7 @@ from scratchformer.models import GPT, GPTConfig, KneserNey
 from scratchformer.scaling import ScalingLaw, fit_law, non_embedding
 from scratchformer.tokenizers import CharTokenizer
 from scratchformer.training import TrainingConfig, evaluate, fit, token_loss
-from scratchformer_course.measurements import FOLDER
 
-STORED = FOLDER / "law.json"
 CORPORA = ("playhouse", "tinyshakespeare")
 CONTEXT, BATCH, WARMUP = 64, 8, 100  # 512 characters a step
 WIDTHS = (32, 48, 64, 96)  # two blocks, heads of 16: only the width changes
@@ -286,8 +284,7 @@ def measure(_) -> dict:
     return {"rules": rules, "runs": trained}
 
 
-def main(arguments: list[str] | None = None) -> dict:
-    return runs.carry_out(__doc__, STORED, measure, arguments, SETTINGS, quick=False)
+main = runs.script(__doc__, "law", measure, SETTINGS, quick=False)
 
 
 if __name__ == "__main__":

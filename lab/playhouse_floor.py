@@ -15,9 +15,7 @@ from functools import cache, lru_cache
 
 from lab import runs
 from scratchformer.data.playhouse import RULES, Playhouse
-from scratchformer_course.measurements import FOLDER
 
-STORED = FOLDER / "playhouse_floor.json"
 WINDOW, WINDOWS, SEED = 64, 300, 9
 SETTINGS = {"window": WINDOW, "windows": WINDOWS, "seed": SEED}
 
@@ -167,10 +165,7 @@ def measure(options) -> dict:
     }
 
 
-def main(arguments: list[str] | None = None) -> dict:
-    result = runs.carry_out(__doc__, STORED, measure, arguments, SETTINGS)
-    print(result)
-    return result
+main = runs.script(__doc__, "playhouse_floor", measure, SETTINGS)
 
 
 if __name__ == "__main__":

@@ -29,9 +29,7 @@ from lab.inside import changed
 from scratchformer.models import Llama
 from scratchformer.models.heads import silenced
 from scratchformer.tokenizers import ByteBPE
-from scratchformer_course.measurements import FOLDER
 
-FILE = FOLDER / "real_capitals.json"
 MODEL, BLOCK, HEAD = "smollm2-135m-instruct", 24, 5
 CAPITALS = {
     "Spain": "Madrid",
@@ -201,9 +199,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def main(arguments: list[str] | None = None) -> dict:
-    torch.set_num_threads(1)
-    return runs.carry_out(__doc__, FILE, measure, arguments, SETTINGS)
+main = runs.script(__doc__, "real_capitals", measure, SETTINGS, threads=1)
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ from scratchformer.data.corpora import SPLITS
 from scratchformer.files import atomic_write
 from scratchformer.models import KneserNey
 from scratchformer.tokenizers import CharTokenizer
+from scratchformer_course.measurements import FOLDER
 
 LAB = Path(__file__).resolve().parent
 ROOT, CONFIGS = LAB.parent, LAB / "configs"
@@ -45,21 +46,36 @@ def command_line(doc: str, writes: str, quick: bool = True) -> argparse.Argument
     return parser
 
 
-def carry_out(
+def path_of(name: str) -> Path:
+    """The file of a measurement."""
+    return FOLDER / f"{name}.json"
+
+
+def script(
     doc: str,
-    path: Path,
+    target: str | Path,
     measure: Callable[[argparse.Namespace], dict],
-    arguments: list[str] | None,
     settings: dict | None = None,
     quick: bool = True,
-) -> dict:
-    """A script from command line to file: its settings and what `measure` finds, stamped."""
-    options = command_line(doc, path.name, quick).parse_args(arguments)
-    result = ({"settings": settings} if settings else {}) | measure(options) | stamp()
-    print(as_text(as_json(result))[:5000])
-    if options.write:
-        store(path, result)
-    return result
+    threads: int | None = None,
+) -> Callable[..., dict]:
+    """The `main` of a script: from its command line to a file with settings and origin.
+
+    The file is that of the measurement with the name `target`, or `target` itself.
+    """
+
+    def main(arguments: list[str] | None = None) -> dict:
+        path = path_of(target) if isinstance(target, str) else target
+        options = command_line(doc, path.name, quick).parse_args(arguments)
+        if threads is not None:
+            torch.set_num_threads(threads)
+        result = ({"settings": settings} if settings else {}) | measure(options) | stamp()
+        print(as_text(as_json(result))[:5000])
+        if options.write:
+            store(path, result)
+        return result
+
+    return main
 
 
 class Kept:
@@ -68,15 +84,15 @@ class Kept:
     With `write` it begins with what the file holds, unless that has other settings.
     """
 
-    def __init__(self, path: Path, settings: dict, write: bool):
-        self.path, self.write = path, write
-        stored = read(path) if write and path.exists() else {}
+    def __init__(self, name: str, settings: dict, write: bool):
+        self.path, self.write = path_of(name), write
+        stored = read(self.path) if write and self.path.exists() else {}
         same = stored.get("settings") == as_json(settings)
-        self.found: dict[str, Any] = stored if same else {"settings": as_json(settings)}
+        self.result: dict[str, Any] = stored if same else {"settings": as_json(settings)}
 
     def part(self, *names: str) -> dict[str, Any]:
         """A dictionary in what was found, empty at first: fill it, and `keep`."""
-        place = self.found
+        place = self.result
         for name in names:
             place = place.setdefault(name, {})
         return place
@@ -92,27 +108,34 @@ class Kept:
     def keep(self) -> None:
         """Store all that has been found, if there is a file to write."""
         if self.write:
-            store(self.path, self.found | stamp())
+            store(self.path, self.result | stamp())
 
 
-def carry_out_parts(
+def script_of_parts(
     doc: str,
-    path: Path,
+    name: str,
     parts: Mapping[str, Callable[[argparse.Namespace], dict]],
-    arguments: list[str] | None,
     settings: dict,
-) -> dict:
-    """A script of several parts, of which `--only` renews some: each is stored when it is done."""
-    parser = command_line(doc, path.name)
-    parser.add_argument("--only", nargs="+", choices=parts, default=list(parts))
-    options, measured = parser.parse_args(arguments), {}
-    for name in options.only:
-        measured[name] = parts[name](options) | stamp()
-        if options.write:
-            stored = read(path) if path.exists() else {"settings": {}}
-            stored["settings"][name] = settings[name]
-            store(path, stored | {name: measured[name]})
-    return measured
+    threads: int | None = None,
+) -> Callable[..., dict]:
+    """A `main` of several parts, of which `--only` renews some: each is stored when it is done."""
+
+    def main(arguments: list[str] | None = None) -> dict:
+        path = path_of(name)
+        parser = command_line(doc, path.name)
+        parser.add_argument("--only", nargs="+", choices=parts, default=list(parts))
+        options, measured = parser.parse_args(arguments), {}
+        if threads is not None:
+            torch.set_num_threads(threads)
+        for part in options.only:
+            measured[part] = parts[part](options) | stamp()
+            if options.write:
+                stored = read(path) if path.exists() else {"settings": {}}
+                stored["settings"][part] = settings[part]
+                store(path, stored | {part: measured[part]})
+        return measured
+
+    return main
 
 
 def as_json(value):

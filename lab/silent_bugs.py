@@ -30,9 +30,7 @@ from scratchformer_course.ch23_silent_bugs import scores
 from scratchformer_course.ch23_silent_bugs.faults import FAULTS, HEALTHY, IN_MODEL, Fault
 from scratchformer_course.ch23_silent_bugs.program import SIZES, Model, Program, save, train
 from scratchformer_course.ch23_silent_bugs.texts import tokens
-from scratchformer_course.measurements import FOLDER
 
-FILE = FOLDER / "silent_bugs.json"
 SETTINGS: dict[str, Any] = {"steps": 500, "rate": 0.01, "seeds": 3, "texts": 128, "top_p": 0.9}
 SETTINGS |= {name: SIZES[name] for name in ("n_layers", "d_model", "context_length")}
 # How a right evaluation uses a patient's model -> the twin's losses on the same rows
@@ -197,13 +195,13 @@ def picked(patients: dict) -> dict[str, dict[str, float]]:
 
 
 def main(arguments: list[str] | None = None) -> dict:
-    parser = runs.command_line(__doc__, FILE.name)
+    parser = runs.command_line(__doc__, "silent_bugs.json")
     parser.add_argument("--only", help="a twin or a patient")
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
     text = runs.load_text(write=options.write)
     steps, seeds = (4, 1) if options.quick else (SETTINGS["steps"], SETTINGS["seeds"])
-    kept = runs.Kept(FILE, SETTINGS, options.write)
+    kept = runs.Kept("silent_bugs", SETTINGS, options.write)
     stored = {"twins": kept.part("twins"), "patients": kept.part("patients")}
     jobs: dict[str, Callable] = dict.fromkeys(HEALTHY, twin_run)
     jobs |= {name: patient_run for name, fault in FAULTS.items() if fault.trained}
@@ -215,9 +213,9 @@ def main(arguments: list[str] | None = None) -> dict:
                 continue
             job(name, text, stored, seed, steps)
             print(seed, name, {k: v for k, v in entries[name].items() if k != "curve"}, flush=True)
-            kept.found |= derive(stored)
+            kept.result |= derive(stored)
             kept.keep()
-    return kept.found | derive(stored)
+    return kept.result | derive(stored)
 
 
 if __name__ == "__main__":

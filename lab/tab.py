@@ -28,14 +28,12 @@ from lab.nanogpt import NANOGPT
 from lab.taken_apart import Runner
 from scratchformer.cli import read_config
 from scratchformer_course.kit.figure.live_figure import LOADER, PACKAGE
-from scratchformer_course.measurements import FOLDER
 from scratchformer_course.tab_trainer import race
 from scratchformer_course.tab_trainer.race import CONFIG, RIVAL, TRAINING
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-STORED = FOLDER / "tab.json"
 RECIPE = runs.CONFIGS / "record-every-seed.toml"
 SEEDS = 10
 IDEAS: dict[str, tuple[dict, dict]] = {  # what a reader can switch off, as the page does it
@@ -177,8 +175,7 @@ def summary(measured: dict) -> dict:
     }
 
 
-def main(arguments: list[str] | None = None) -> None:
-    runs.carry_out(__doc__, STORED, measure, arguments, SETTINGS)
+main = runs.script(__doc__, "tab", measure, SETTINGS)
 
 
 if __name__ == "__main__":

@@ -17,10 +17,8 @@ from dataclasses import asdict, replace
 
 from lab import rivals, runs, tab
 from lab.taken_apart import PLACES, Runner
-from scratchformer_course.measurements import FOLDER
 from scratchformer_course.tab_trainer.race import CONFIG, TRAINING
 
-STORED = FOLDER / "tab_rivals.json"
 STEPS = TRAINING["steps"]
 PLACE = replace(PLACES["final"], steps=STEPS, sweep_seeds=1, seeds=3, around=None,
                 longer={"AdamW": (5 * STEPS // 4, 3 * STEPS // 2)})  # fmt: skip
@@ -53,8 +51,7 @@ def measure(options) -> dict:
     return {"page": {"development": losses}} | measured
 
 
-def main(arguments: list[str] | None = None) -> dict:
-    return runs.carry_out(__doc__, STORED, measure, arguments, SETTINGS)
+main = runs.script(__doc__, "tab_rivals", measure, SETTINGS)
 
 
 if __name__ == "__main__":

@@ -18,9 +18,7 @@ from multiprocessing import get_context
 import torch
 
 from lab import runs
-from scratchformer_course.measurements import FOLDER
 
-STORED = FOLDER / "table.json"
 TOPICS = ("bpe", "generation_speed", "attention_memory")
 PACKAGES = ("tokenizers", "tiktoken")
 SETTINGS = {name: importlib.import_module(f"lab.{name}").SETTINGS for name in TOPICS}
@@ -51,8 +49,7 @@ def measure_all(options: argparse.Namespace) -> dict:
     return {"packages": versions, "topics": topics}
 
 
-def main(arguments: list[str] | None = None) -> dict:
-    return runs.carry_out(__doc__, STORED, measure_all, arguments, SETTINGS)
+main = runs.script(__doc__, "table", measure_all, SETTINGS)
 
 
 if __name__ == "__main__":

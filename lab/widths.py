@@ -17,9 +17,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from lab import runs
-from scratchformer_course.measurements import FOLDER
 
-FILE = FOLDER / "widths.json"
 WIDTHS, KINDS = (16, 1024), ("divided", "plain", "small")
 RATES, SEEDS, STEPS, BATCH = (0.1, 0.3, 1.0, 3.0, 10.0), range(6), 500, 64
 TESTED = 2000
@@ -94,9 +92,7 @@ def measure(options: argparse.Namespace) -> dict:
     return {"found": by_width}
 
 
-def main(arguments: list[str] | None = None) -> dict:
-    torch.set_num_threads(1)
-    return runs.carry_out(__doc__, FILE, measure, arguments, SETTINGS)
+main = runs.script(__doc__, "widths", measure, SETTINGS, threads=1)
 
 
 if __name__ == "__main__":

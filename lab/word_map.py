@@ -97,8 +97,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def main(arguments: list[str] | None = None) -> dict:
-    return runs.carry_out(__doc__, FILE, measure, arguments, quick=False)
+main = runs.script(__doc__, FILE, measure, quick=False)
 
 
 if __name__ == "__main__":

@@ -10,9 +10,9 @@ import pytest
 from lab import forecast, law, playhouse_floor, runs
 from scratchformer.data.playhouse import Playhouse
 from scratchformer_course.ch16_scaling.joint import JointLaw
+from scratchformer_course.measurements import load_measurements
 
-STORED, FORECAST = runs.read(law.STORED), runs.read(forecast.STORED)
-FLOOR = runs.read(playhouse_floor.STORED)
+STORED, FORECAST, FLOOR = map(load_measurements, ("law", "forecast", "playhouse_floor"))
 
 
 def test_no_text_of_playhouse_is_tuned_on_and_fitted():
@@ -67,12 +67,12 @@ def test_a_forecast_is_near_what_made_the_runs_and_its_interval_around_it(monkey
 
 
 def test_the_large_runs_leave_the_forecast_as_it_was(monkeypatch, tmp_path):
-    monkeypatch.setattr(forecast, "STORED", tmp_path / "forecast.json")
+    monkeypatch.setattr(runs, "FOLDER", tmp_path)
     monkeypatch.setattr(forecast.runs, "load_text", lambda write: "")
     monkeypatch.setattr(forecast, "train", lambda corpus, cells: [{"losses": {"val": 1.0}}])
     monkeypatch.setattr(forecast, "counts", lambda corpus: {"order": 2, "loss": 2.0})
-    runs.store(forecast.STORED, FORECAST)
+    runs.store(runs.path_of("forecast"), FORECAST)
     after = forecast.main(["--large", "--write"])["corpora"]
-    assert runs.read(forecast.STORED)["corpora"] == after
+    assert runs.read(runs.path_of("forecast"))["corpora"] == after
     for corpus, part in after.items():
         assert part["forecast"] == FORECAST["corpora"][corpus]["forecast"]

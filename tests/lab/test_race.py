@@ -5,13 +5,13 @@ import math
 import pytest
 import torch
 
-from lab import contests, factors, rivals, runs, tab_rivals, taken_apart
+from lab import contests, factors, rivals, runs, taken_apart
 from scratchformer_course.measurements import load_measurements
 from scratchformer_course.tab_trainer.race import RIVAL, TRAINING
 
 V = 65
 IDS = torch.randint(V, (700,), generator=torch.Generator().manual_seed(0))
-STORED, TAB = runs.read(taken_apart.STORED), runs.read(tab_rivals.STORED)
+STORED, TAB = load_measurements("taken_apart"), load_measurements("tab_rivals")
 
 
 class Recorder(taken_apart.Runner):

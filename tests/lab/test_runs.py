@@ -32,12 +32,14 @@ def test_a_stored_file_holds_what_was_measured_and_where(tmp_path):
     assert result["hardware"]["cores"] >= 1 and {"python", "torch"} < set(result["versions"])
 
 
-def test_finished_runs_are_kept_until_a_setting_changes(tmp_path):
+def test_finished_runs_are_kept_until_a_setting_changes(tmp_path, monkeypatch):
+    monkeypatch.setattr(runs, "FOLDER", tmp_path)
+
     def measure(settings, names, write=True):
-        kept = runs.Kept(tmp_path / "kept.json", settings, write)
+        kept = runs.Kept("kept", settings, write)
         for name in names:
             kept.once("runs", name, job=lambda name=name: {"loss": jobs.append(name) or len(jobs)})
-        return kept.found["runs"]
+        return kept.result["runs"]
 
     jobs = []
     measure({"steps": (1, 2)}, "ab")
@@ -48,11 +50,12 @@ def test_finished_runs_are_kept_until_a_setting_changes(tmp_path):
     assert measure({"steps": (1, 3)}, "a") == {"a": {"loss": 5}}
 
 
-def test_a_part_is_replaced_with_its_own_settings(tmp_path):
+def test_a_part_is_replaced_with_its_own_settings(tmp_path, monkeypatch):
+    monkeypatch.setattr(runs, "FOLDER", tmp_path)
+
     def measure(part, settings):
         parts = {name: lambda options, name=name: {"loss": name} for name in "ab"}
-        options = ["--write", "--only", part]
-        runs.carry_out_parts("A script.", tmp_path / "parts.json", parts, options, settings)
+        runs.script_of_parts("A script.", "parts", parts, settings)(["--write", "--only", part])
 
     measure("a", {"a": {"lr": 1}, "b": {"lr": 2}})
     measure("b", {"a": {"lr": 9}, "b": {"lr": 2}})

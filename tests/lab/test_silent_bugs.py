@@ -9,7 +9,7 @@ from lab import runs, silent_bugs
 @pytest.fixture
 def short(short_text, monkeypatch, tmp_path):
     """A few steps on a short text, and a file of its own."""
-    monkeypatch.setattr(silent_bugs, "FILE", tmp_path / "silent_bugs.json")
+    monkeypatch.setattr(runs, "FOLDER", tmp_path)
     monkeypatch.setattr(silent_bugs, "SETTINGS", silent_bugs.SETTINGS | {"steps": 4, "seeds": 2})
     return tmp_path / "silent_bugs.json"
 
