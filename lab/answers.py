@@ -39,22 +39,12 @@ from scratchformer_course.ch21_answers.world import (
 )
 
 SEEDS, TUNING_SEED = range(5), 10
-BASE_STEPS, SFT_STEPS, STEPS, BATCH, GROUP, SHOWN = 400, 100, 40, 256, 8, 128
+BASE_STEPS, SFT_STEPS, STEPS, BATCH, GROUP, DEMONSTRATIONS = 400, 100, 40, 256, 8, 128
 RATES = (3e-4, 1e-3, 3e-3)  # to begin with
 LADDER = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2)
 ASKED = (17, 30, 42, 56, 64, 71, 85, 98)  # the film's questions
-SETTINGS: dict[str, Any] = {
-    "seeds": list(SEEDS),
-    "tuning_seed": TUNING_SEED,
-    "base_steps": BASE_STEPS,
-    "sft_steps": SFT_STEPS,
-    "steps": STEPS,
-    "batch": BATCH,
-    "group": GROUP,
-    "demonstrations": SHOWN,
-    "rates": RATES,
-    "asked": ASKED,
-}
+NAMES = "SEEDS TUNING_SEED BASE_STEPS SFT_STEPS STEPS BATCH GROUP DEMONSTRATIONS RATES ASKED"
+SETTINGS = runs.settings_of(globals(), NAMES)
 
 
 def loss(model: GPT, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
@@ -107,7 +97,7 @@ def log_prob(model: GPT, ids: Tensor) -> Tensor:
 
 def fine_tuned(model: GPT, seed: int, lr: float, mask: bool = True) -> GPT:
     """`fit` on demonstrations, the loss on the answers; without a mask on the questions too."""
-    data = demonstrations(SHOWN, seed)
+    data = demonstrations(DEMONSTRATIONS, seed)
 
     def batch(generator):
         ids = data[torch.randint(len(data), (64,), generator=generator)]

@@ -13,7 +13,6 @@ the numbers.
 
 import argparse
 from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -23,7 +22,8 @@ from lab import runs
 from scratchformer.attention import MultiHeadAttention, causal_mask
 from scratchformer.blocks import FeedForward, TransformerBlock
 
-RATES, STARTS, SEEDS, STEPS, BATCH = (0.0003, 0.001, 0.003, 0.01), ("default", "he"), 3, 1000, 32
+RATES, STARTS, SEEDS = (0.0003, 0.001, 0.003, 0.01), ("default", "he"), 3
+EARLY, STEPS, BATCH = 300, 1000, 32
 C, HEADS, BLOCKS, T, TESTED = 32, 4, 4, 6, 1000
 LAYERS = (0, 1, 2, 4, 8, 16)  # those at which `fresh` looks
 TEXTS = ("the old king sleeps, and nobody", "may wake him until the sun is up")
@@ -34,20 +34,11 @@ VERSIONS = {  # d_model, heads: about as many weights in each that can learn
     "no network, 8 heads": (56, 8),
 }
 ALONE_STEPS, ALONE_BATCH = 500, 64
-SETTINGS: dict[str, Any] = {
-    "rates": RATES,
-    "starts": STARTS,
-    "seeds": SEEDS,
-    "steps": STEPS,
-    "early": 300,
-    "batch": BATCH,
-    "d_model": C,
-    "heads": HEADS,
-    "blocks": BLOCKS,
-    "alone": {"steps": ALONE_STEPS, "batch": ALONE_BATCH, "versions": VERSIONS},
-    "layers": LAYERS,
-    "texts": TEXTS,
-}
+SETTINGS = runs.settings_of(
+    globals(), "RATES STARTS SEEDS STEPS EARLY BATCH HEADS BLOCKS LAYERS TEXTS"
+)
+SETTINGS |= {"d_model": C}
+SETTINGS |= {"alone": {"steps": ALONE_STEPS, "batch": ALONE_BATCH, "versions": VERSIONS}}
 
 
 def no_residual(block: TransformerBlock, x: Tensor, mask: Tensor) -> Tensor:
@@ -118,7 +109,7 @@ def trained(net: Stack, rate: float, seed: int, steps: int, batch: int) -> list[
         optimizer.zero_grad()
         F.cross_entropy(net(ids), due).backward()
         optimizer.step()
-        if step in (min(SETTINGS["early"], steps), steps):
+        if step in (min(EARLY, steps), steps):
             ids, due = court(TESTED, torch.Generator().manual_seed(1000))
             with torch.no_grad():
                 shares.append(round((net(ids).argmax(dim=1) == due).float().mean().item(), 3))

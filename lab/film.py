@@ -23,8 +23,7 @@ from scratchformer_course.ch11_training.stored_steps import load_checkpoints, tr
 FRAMES = (0, 20, 100, 300, 500, 1000, 2000, 5000)
 PROMPT, WRITTEN, TEMPERATURE, SEED = "JULIET:\n", 121, 0.7, 1
 LINE, BLOCK, HEAD = "To be, or not", 0, 3  # the head that comes to read the character before
-SETTINGS = {"prompt": PROMPT, "temperature": TEMPERATURE, "seed": SEED, "written": WRITTEN,
-            "line": LINE, "block": BLOCK, "head": HEAD, "frames": FRAMES}  # fmt: skip
+SETTINGS = runs.settings_of(globals(), "PROMPT TEMPERATURE SEED WRITTEN LINE BLOCK HEAD FRAMES")
 
 
 def frame(model: GPT, tok: CharTokenizer) -> dict:

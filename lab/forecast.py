@@ -16,7 +16,6 @@ picks for one budget, half of it and twice of it. All together takes about 20 mi
 import math
 import time
 from dataclasses import asdict
-from typing import Any
 
 import numpy as np
 
@@ -34,16 +33,7 @@ LARGE = 96, 9920  # width and steps: ten times the operations of the largest sma
 SEEDS, DRAWS = (0, 1, 2), 400
 SIZES, BUDGET = (25, 36, 51), 5e11  # half of the size that the law picks, that size, and twice it
 ORDERS = range(2, 11)  # of counts
-SETTINGS: dict[str, Any] = {
-    "small": SMALL,
-    "large": LARGE,
-    "seeds": SEEDS,
-    "draws": DRAWS,
-    "more": MORE,
-    "sizes": SIZES,
-    "budget": BUDGET,
-    "orders": list(ORDERS),
-}
+SETTINGS = runs.settings_of(globals(), "SMALL LARGE SEEDS DRAWS MORE SIZES BUDGET ORDERS")
 
 
 def train(corpus: str, cells: list[tuple[int, int, int]]) -> list[dict]:

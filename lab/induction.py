@@ -36,14 +36,7 @@ SEEDS, STEPS, LONG = range(5), 300, 2400
 FRAMES = (0, 40, 80, *range(100, 181, 10), 200, 240, 300)
 HEADS = [(block, head) for block in (0, 1) for head in range(4)]
 SHOWN, FILMED = 20, 0  # notes of the song that is shown, and the seed of its run
-SETTINGS: dict[str, Any] = {
-    "seeds": list(SEEDS),
-    "steps": STEPS,
-    "long": LONG,
-    "frames": FRAMES,
-    "shown": SHOWN,
-    "filmed": FILMED,
-}
+SETTINGS = runs.settings_of(globals(), "SEEDS STEPS LONG FRAMES SHOWN FILMED")
 LEVELS = "0123456789abcdefghijklmnopqrstuvwxyz"  # of a weight or a chance
 
 Songs = Callable[[int, torch.Generator], Tensor]

@@ -36,8 +36,7 @@ SEEDS, STEPS = range(10), 500
 RIDGES = (1.0, 10.0, 100.0, 1_000.0, 10_000.0)
 BETWEEN = ("comma", "line break", "first word", "word before")
 RIDGE, CLASSES, RANDOM_DRAWS = 1.0, 6, 5
-SETTINGS: dict[str, Any] = {"seeds": list(SEEDS), "steps": STEPS, "ridges": RIDGES}
-SETTINGS |= {"ridge": RIDGE, "random_draws": RANDOM_DRAWS}
+SETTINGS = runs.settings_of(globals(), "SEEDS STEPS RIDGES RIDGE RANDOM_DRAWS")
 Change = Callable[[Tensor], Tensor]
 
 

@@ -64,16 +64,9 @@ COUNTED = 1_000_000  # of which its tokenizer is made
 SLICE = 1500  # characters of a slice, where a share of a text is taken
 MIDDLE = 64  # the width of the stage repetition
 BUDGET = 5e11  # operations of the stage isoflop, 6 N D
-SETTINGS = {
-    "sizes": [WIDTHS, BLOCKS, HEAD, LARGE],
-    "batches": [BATCH, CONTEXT, WARMUP],
-    "steps": STEPS,
-    "texts": TEXTS,
-    "held_out": HELD_OUT,
-    "slice": SLICE,
-    "budget": BUDGET,
-    "rates": [[*cell, rates] for cell, rates in RATES.items()],
-}
+SETTINGS = runs.settings_of(globals(), "STEPS TEXTS HELD_OUT SLICE BUDGET")
+SETTINGS |= {"sizes": [WIDTHS, BLOCKS, HEAD, LARGE], "batches": [BATCH, CONTEXT, WARMUP]}
+SETTINGS |= {"rates": [[*cell, rates] for cell, rates in RATES.items()]}
 
 
 def config_of(width: int, vocab_size: int = 65) -> GPTConfig:

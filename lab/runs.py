@@ -46,6 +46,16 @@ def command_line(doc: str, writes: str, quick: bool = True) -> argparse.Argument
     return parser
 
 
+def settings_of(script: Mapping[str, Any], names: str) -> dict[str, Any]:
+    """Some constants of a script, `globals()`, under their names in small letters."""
+    return {name.lower(): listed(script[name]) for name in names.split()}
+
+
+def listed(value: Any) -> Any:
+    """A range as the list that JSON can hold; anything else as it is."""
+    return list(value) if isinstance(value, range) else value
+
+
 def path_of(name: str) -> Path:
     """The file of a measurement."""
     return FOLDER / f"{name}.json"

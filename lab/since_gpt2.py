@@ -40,20 +40,11 @@ BALANCE = 0.01  # weight of the routers' loss (Fedus et al. 2021)
 HIGH_RATES, HIGH_STEPS = (0.01, 0.03, 0.1, 0.3, 1.0), 300
 KINDS = ("dense", "experts", "without balance", "as many weights")
 PLAYHOUSE_T, PLAYHOUSE_STEPS = 64, 500  # playhouse_floor.py reads windows as long
-SETTINGS: dict[str, Any] = {
-    "context_length": T,
-    "window": CHANGES["window"]["window"],
-    "batch": BATCH,
-    "steps": STEPS,
-    "warmup": WARMUP,
-    "seeds": list(SEEDS),
-    "rates": RATES,
-    "balance": BALANCE,
-    "high_rates": HIGH_RATES,
-    "high_steps": HIGH_STEPS,
-    "kinds": KINDS,
-    "playhouse": [PLAYHOUSE_T, PLAYHOUSE_STEPS],
-}
+SETTINGS = runs.settings_of(
+    globals(), "BATCH STEPS WARMUP SEEDS RATES BALANCE HIGH_RATES HIGH_STEPS KINDS"
+)
+SETTINGS |= {"context_length": T, "window": CHANGES["window"]["window"]}
+SETTINGS |= {"playhouse": [PLAYHOUSE_T, PLAYHOUSE_STEPS]}
 
 
 def company() -> dict[str, tuple[str, ...]]:

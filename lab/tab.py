@@ -7,7 +7,7 @@ command and the recipe of lab/configs/record-every-seed.toml in PyTorch, then th
 Headless Chromium opens the page that `race().save` writes, from disk, and the button is pressed.
 Seconds of training are the page's own, and so are those from the press to the score. PyTorch's are
 of training alone. Losses are nats a character on the whole validation split of Tiny Shakespeare.
-If Firefox is there, it trains three of the seeds. If Node.js is there, it trains three of the seeds
+If Node.js is there, it trains three of the seeds
 in one worker, and three without each of the ideas.
 """
 
@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING
 import torch
 
 from lab import runs
-from lab.firefox import PROGRAM, Firefox
 from lab.nanogpt import NANOGPT
 from lab.taken_apart import Runner
 from scratchformer.cli import read_config
@@ -79,7 +78,7 @@ console.log(JSON.stringify({ loss: sum / count, seconds, kind: run.tape.kind }))
 """
 
 
-def in_the_tab(page: "Page | Firefox", address: str, seed: int, steps: int) -> dict:
+def in_the_tab(page: "Page", address: str, seed: int, steps: int) -> dict:
     """One press of the button: seconds of training, seconds in all, loss, the curve, and so on."""
     page.goto(address)
     page.evaluate("localStorage.clear()")
@@ -122,14 +121,14 @@ def measure(options) -> dict:
     torch.set_num_threads(os.cpu_count() or 1)
     runner, few = Runner(options.quick), range(2 if options.quick else 3)
     seeds, steps = (2, 5) if options.quick else (SEEDS, TRAINING["steps"])
-    measured: dict = {"tab": [], "firefox": [], "node": [], "without": {}}
+    measured: dict = {"tab": [], "node": [], "without": {}}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "race.html"
         race().save(path)
 
-        def run_tab(page: "Page | Firefox", some: range, name: str = "tab") -> None:
+        def run_tab(page: "Page", some: range) -> None:
             for seed in some:
-                measured[name].append(in_the_tab(page, path.as_uri(), seed, steps))
+                measured["tab"].append(in_the_tab(page, path.as_uri(), seed, steps))
 
         with runs.chromium() as browser:
             page = browser.new_page()
@@ -140,10 +139,6 @@ def measure(options) -> dict:
             measured["pytorch"] = [in_pytorch(runner, seed, steps) for seed in few]
             run_tab(page, range(seeds // 2, seeds))
             measured["browser"] = browser.version
-        if PROGRAM is not None:
-            with Firefox() as other:
-                measured["firefox_version"] = other.version
-                run_tab(other, few, "firefox")
 
     def in_node(seed: int, model: dict, training: dict) -> dict:
         settings = {**TRAINING, "steps": steps, **training}

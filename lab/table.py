@@ -19,7 +19,7 @@ import torch
 
 from lab import runs
 
-TOPICS = ("bpe", "generation_speed", "attention_memory")
+TOPICS = ("bpe", "generation_speed")
 PACKAGES = ("tokenizers", "tiktoken")
 SETTINGS = {name: importlib.import_module(f"lab.{name}").SETTINGS for name in TOPICS}
 

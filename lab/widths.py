@@ -10,7 +10,6 @@ of `divided` do. Each rate of RATES is tried with each of SEEDS.
 
 import argparse
 import math
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -21,14 +20,7 @@ from lab import runs
 WIDTHS, KINDS = (16, 1024), ("divided", "plain", "small")
 RATES, SEEDS, STEPS, BATCH = (0.1, 0.3, 1.0, 3.0, 10.0), range(6), 500, 64
 TESTED = 2000
-SETTINGS: dict[str, Any] = {
-    "widths": WIDTHS,
-    "rates": RATES,
-    "seeds": list(SEEDS),
-    "steps": STEPS,
-    "batch": BATCH,
-    "tested": TESTED,
-}
+SETTINGS = runs.settings_of(globals(), "WIDTHS RATES SEEDS STEPS BATCH TESTED")
 
 
 def turn() -> Tensor:
