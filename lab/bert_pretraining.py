@@ -47,13 +47,7 @@ FULL: dict[str, Any] = {
     "gaps": 300,  # pairs of each kind whose words are hidden
     "seeds": (0, 1, 2),
 }
-QUICK: dict[str, Any] = {
-    "texts": 1000,
-    "steps": 2,
-    "rates": (3e-3,),
-    "gaps": 4,
-    "seeds": (0,),
-}
+QUICK: dict[str, Any] = {"texts": 1000, "steps": 2, "rates": (3e-3,), "gaps": 4, "seeds": (0,)}
 START = 0.05  # standard deviation of a matrix before training
 WARMUP = 200  # steps in which the rate rises
 RECIPE: dict[str, Any] = SIZES | {"rows": ROWS, "hidden": HIDDEN, "warmup": WARMUP}

@@ -57,10 +57,7 @@ def whole(block: TransformerBlock, x: Tensor, mask: Tensor) -> Tensor:
     return block(x, mask)
 
 
-WAYS: dict[str, Callable[..., Tensor]] = {
-    "the block": whole,
-    "no residual": no_residual,
-}
+WAYS: dict[str, Callable[..., Tensor]] = {"the block": whole, "no residual": no_residual}
 
 
 def he_start(module: nn.Module) -> None:

@@ -102,8 +102,6 @@ def row_against_tiktoken(text: str, tok: ByteBPE, rounds: int) -> dict:
     rust = tok.to_tiktoken()
     fresh = [ByteBPE(tok.tokens) for _ in range(rounds)]
     ours, theirs = side_by_side(
-        rounds,
-        lambda: fresh.pop().encode(text),
-        lambda: rust.encode_ordinary(text),
+        rounds, lambda: fresh.pop().encode(text), lambda: rust.encode_ordinary(text)
     )
     return row("`ByteBPE.encode`, nothing cached", "`tiktoken` (Rust)", "s", ours, theirs)

@@ -21,12 +21,13 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from lab import runs
-from lab.inside import changed, heads_changed
+from lab.inside import changed, mixing, recorded, replaced
 from scratchformer.attention import recorded_attention
 from scratchformer.models import GPT
 from scratchformer.training import TrainingConfig, eval_mode, fit, token_loss
@@ -117,7 +118,7 @@ def silenced(model: GPT, heads: Heads) -> Iterator[None]:
 
     with ExitStack() as stack:
         for i in range(len(model.h)):
-            stack.enter_context(heads_changed(model, i, partial(without, i)))
+            stack.enter_context(changed(mixing(model, i), partial(without, i), inputs=True))
         yield
 
 
@@ -128,22 +129,11 @@ def without(model: GPT, ids: Tensor, heads: Heads) -> float:
 
 def cut(model: GPT, ids: Tensor, heads: Heads, part: str) -> float:
     """The loss if block 2's queries, keys or values come from a run without `heads`."""
-    kept: list[Tensor] = []
     c_attn, C = model.get_submodule("h.1.attn.c_attn"), model.config.d_model
-    channels = slice(C * "qkv".index(part), C * "qkv".index(part) + C)
-
-    def keep(out: Tensor) -> Tensor:
-        kept.append(out)
-        return out
-
-    def replace(out: Tensor) -> Tensor:
-        out = out.clone()
-        out[..., channels] = kept[0][..., channels]
-        return out
-
-    with silenced(model, heads), changed(c_attn, keep):
+    channels = np.s_[..., C * "qkv".index(part) : C * "qkv".index(part) + C]
+    with silenced(model, heads), recorded(c_attn) as tensors:
         losses(model, ids)
-    with changed(c_attn, replace):
+    with changed(c_attn, replaced(channels, tensors[0][channels])):
         return round(copy_loss(model, ids), 3)
 
 

@@ -22,6 +22,7 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -52,9 +53,12 @@ def trained(seed: int, steps: int) -> tuple[GPT, float]:
 
 
 @contextmanager
-def changed(module: nn.Module, change: Change) -> Iterator[None]:
-    """What the module returns goes through `change`."""
-    hook = module.register_forward_hook(lambda module, inputs, output: change(output))
+def changed(module: nn.Module, change: Change, inputs: bool = False) -> Iterator[None]:
+    """What the module returns, or its first input, goes through `change`."""
+    if inputs:
+        hook = module.register_forward_pre_hook(lambda _, given: (change(given[0]), *given[1:]))
+    else:
+        hook = module.register_forward_hook(lambda _, given, output: change(output))
     try:
         yield
     finally:
@@ -62,30 +66,41 @@ def changed(module: nn.Module, change: Change) -> Iterator[None]:
 
 
 @contextmanager
-def heads_changed(model: GPT, block: int, change: Change) -> Iterator[None]:
-    """The results of a block's heads, side by side, go through `change` before they are mixed."""
-    mixing = model.get_submodule(f"h.{block}.attn.c_proj")
-    hook = mixing.register_forward_pre_hook(lambda module, inputs: (change(inputs[0]),))
-    try:
-        yield
-    finally:
-        hook.remove()
+def recorded(module: nn.Module, inputs: bool = False) -> Iterator[list[Tensor]]:
+    """A list of what the module returns, or of its first inputs, call by call."""
+    tensors: list[Tensor] = []
+
+    def keep(x: Tensor) -> Tensor:
+        tensors.append(x)
+        return x
+
+    with changed(module, keep, inputs):
+        yield tensors
+
+
+def replaced(place: Any, values: Tensor) -> Change:
+    """A change that puts `values` at a place, which is an index."""
+
+    def change(x: Tensor) -> Tensor:
+        x = x.clone()
+        x[place] = values
+        return x
+
+    return change
+
+
+def mixing(model: GPT, block: int) -> nn.Module:
+    """The layer whose input are the results of a block's heads, side by side."""
+    return model.get_submodule(f"h.{block}.attn.c_proj")
 
 
 @torch.no_grad()
 def stream(model: GPT, ids: Tensor) -> list[Tensor]:
     """The stream after the embedding and after each block, (B, T, C) each."""
-    kept: list[Tensor] = []
-
-    def keep(x: Tensor) -> Tensor:
-        kept.append(x)
-        return x
-
     with ExitStack() as stack:
-        for module in (model.drop, *model.h):
-            stack.enter_context(changed(module, keep))
+        after = [stack.enter_context(recorded(module)) for module in (model.drop, *model.h)]
         model(ids)
-    return kept
+    return [tensors[0] for tensors in after]
 
 
 def probe(x: Tensor, y: Tensor, new: Tensor, ridge: float = RIDGE) -> Tensor:
@@ -202,34 +217,19 @@ class Inside:
         def restored() -> float:
             return (self.log_odds(pairs.other) - low) / (top - low)
 
-        def patch(x: Tensor) -> Tensor:
-            x = x.clone()
-            x[:, pairs.start + 2 : -1] = clean[:, pairs.start + 2 : -1]
-            return x
-
-        with changed(model.h[0], patch):
+        places = np.s_[:, pairs.start + 2 : -1]
+        with changed(model.h[0], replaced(places, clean[places])):
             between = restored()
         heads, width = [], model.config.d_model // model.config.n_heads
         for block in range(len(model.h)):
-            values = self.values_of_heads(block)
+            with recorded(mixing(model, block), inputs=True) as tensors, torch.no_grad():
+                model(pairs.clean)
             for head in range(model.config.n_heads):
-                columns = slice(width * head, width * head + width)
-                with heads_changed(model, block, last_place(columns, values[:, columns])):
+                place = np.s_[:, -1, width * head : width * head + width]
+                put = replaced(place, tensors[0][place])
+                with changed(mixing(model, block), put, inputs=True):
                     heads.append([block + 1, head + 1, restored()])
         return {"between": between, "heads": heads}
-
-    @torch.no_grad()
-    def values_of_heads(self, block: int) -> Tensor:
-        """What a block's heads bring to the last place of the clean texts, side by side."""
-        kept: list[Tensor] = []
-
-        def keep(x: Tensor) -> Tensor:
-            kept.append(x[:, -1])
-            return x
-
-        with heads_changed(self.model, block, keep):
-            self.model(self.pairs.clean)
-        return kept[0]
 
     # --- steering, in the slot after block 1
 
@@ -276,17 +276,6 @@ class Inside:
             **self.patched(),
             **self.steer(),
         }
-
-
-def last_place(columns: slice, values: Tensor) -> Change:
-    """In the last place, these columns have these values."""
-
-    def change(x: Tensor) -> Tensor:
-        x = x.clone()
-        x[:, -1, columns] = values
-        return x
-
-    return change
 
 
 def main(arguments: list[str] | None = None) -> dict:

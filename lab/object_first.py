@@ -21,18 +21,8 @@ import torch
 from torch import nn
 
 from lab import runs
-from lab.bert_pretraining import (
-    FULL as PRETRAINING,
-)
-from lab.bert_pretraining import (
-    KINDS,
-    MASK,
-    PAD,
-    RECIPE,
-    Data,
-    fresh,
-    pretrained,
-)
+from lab.bert_pretraining import FULL as PRETRAINING
+from lab.bert_pretraining import KINDS, MASK, PAD, RECIPE, Data, fresh, pretrained
 from scratchformer.attention import padding_mask
 from scratchformer.data.synthetic_pairs import NOUNS, random_scramble, random_sentence
 from scratchformer.models import BERT

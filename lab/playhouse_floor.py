@@ -158,11 +158,7 @@ def measure(options) -> dict:
     """What is stored."""
     windows = 15 if options.quick else WINDOWS
     floor, error = window_floor(WINDOW, windows, SEED)
-    return {
-        "entropy": Playhouse().entropy_per_char(),
-        "floor": floor,
-        "standard_error": error,
-    }
+    return {"entropy": Playhouse().entropy_per_char(), "floor": floor, "standard_error": error}
 
 
 main = runs.script(__doc__, "playhouse_floor", measure, SETTINGS)

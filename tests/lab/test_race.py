@@ -32,7 +32,7 @@ class Recorder(taken_apart.Runner):
 
 def test_nothing_is_chosen_on_validation_or_on_the_rotated_split():
     recorder = Recorder()
-    taken_apart.climb(recorder, STORED)
+    taken_apart.climb(recorder)
     taken_apart.one_at_a_time(recorder)
     taken_apart.curves(recorder)
     assert set(recorder.read) == {"development"}
