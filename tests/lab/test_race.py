@@ -11,7 +11,7 @@ from scratchformer_course.tab_trainer.race import RIVAL, TRAINING
 
 V = 65
 IDS = torch.randint(V, (700,), generator=torch.Generator().manual_seed(0))
-STORED, TAB = load_measurements("taken_apart"), load_measurements("tab_rivals")
+STORED = load_measurements("taken_apart")
 
 
 class Recorder(taken_apart.Runner):
@@ -78,7 +78,7 @@ def test_what_is_stored_of_factors_follows_from_its_runs():
     assert ratio["value"] == STORED["ratio"]["ratio"]["value"]
 
 
-@pytest.mark.parametrize("stored", [*STORED["rivals"].values(), TAB])
+@pytest.mark.parametrize("stored", STORED["rivals"].values())
 def test_adamw_was_tuned_as_widely_as_muon_and_the_best_was_picked(stored):
     assert len(stored["AdamW"]["swept"]) == len(stored["Muon"]["swept"])
     for side in rivals.SIDES:
@@ -86,8 +86,9 @@ def test_adamw_was_tuned_as_widely_as_muon_and_the_best_was_picked(stored):
 
 
 def test_the_page_trains_by_what_was_picked_for_it():
-    assert TAB["AdamW"]["picked"] == {"lr": TRAINING["lr"], "matrix_lr": RIVAL["matrix_lr"]}
-    assert all(TAB["Muon"]["picked"][key] == TRAINING[key] for key in ("muon_lr", "lr"))
+    sides = STORED["rivals"]["final"]
+    assert sides["AdamW"]["picked"] == {"lr": TRAINING["lr"], "matrix_lr": RIVAL["matrix_lr"]}
+    assert sides["Muon"]["picked"] == {key: TRAINING[key] for key in ("muon_lr", "lr")}
 
 
 def test_the_contests_that_are_stored_follow_from_the_other_files():
