@@ -19,13 +19,17 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from lab import runs
 from scratchformer.models import GPT
 from scratchformer.training import TrainingConfig, fit, token_loss
 from scratchformer_course.ch21_answers import exact
+from scratchformer_course.ch21_answers.exercises import (
+    right_advantages,
+    right_answer_targets,
+    right_dpo_loss,
+)
 from scratchformer_course.ch21_answers.world import (
     ANSWER,
     PROMPT,
@@ -101,10 +105,7 @@ def fine_tuned(model: GPT, seed: int, lr: float, mask: bool = True) -> GPT:
 
     def batch(generator):
         ids = data[torch.randint(len(data), (64,), generator=generator)]
-        targets = ids[:, 1:].clone()
-        if mask:
-            targets[:, : PROMPT - 1] = -100
-        return ids[:, :-1], targets
+        return ids[:, :-1], right_answer_targets(ids, PROMPT) if mask else ids[:, 1:]
 
     config = TrainingConfig(SFT_STEPS, lr=lr, seed=seed, warmup=10, weight_decay=0.0)
     fit(model, batch, loss, config)
@@ -118,11 +119,9 @@ def reinforced(model: GPT, seed: int, lr: float, beta: float = 0.0) -> GPT:
     for _ in range(STEPS):
         n = any_numbers(BATCH // GROUP, generator).repeat_interleave(GROUP)
         ids = respond(model, ask(n), generator)
-        log_p, r = log_prob(model, ids), is_right(ids)
-        if beta:
-            with torch.no_grad():
-                r = r - beta * (log_p - log_prob(start, ids))
-        r = r - r.view(-1, GROUP).mean(dim=1).repeat_interleave(GROUP)
+        log_p = log_prob(model, ids)
+        with torch.no_grad():
+            r = right_advantages(is_right(ids), log_p, log_prob(start, ids), beta, GROUP)
         step(optimizer, -(r * log_p).mean())
     return model
 
@@ -151,11 +150,11 @@ def preferred(model: GPT, seed: int, lr: float, beta: float) -> GPT:
     good, bad = torch.cat(chosen), torch.cat(refused)
     optimizer = optimizer_of(model, lr)
     with torch.no_grad():
-        before = log_prob(start, good) - log_prob(start, bad)
+        before = log_prob(start, good), log_prob(start, bad)
     for _ in range(STEPS):
         i = torch.randint(len(good), (BATCH // 2,), generator=generator)
-        gain = log_prob(model, good[i]) - log_prob(model, bad[i]) - before[i]
-        step(optimizer, -F.logsigmoid(beta * gain).mean())
+        now = log_prob(model, good[i]), log_prob(model, bad[i])
+        step(optimizer, right_dpo_loss(*now, *(log_p[i] for log_p in before), beta))
     return model
 
 

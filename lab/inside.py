@@ -32,6 +32,7 @@ from scratchformer.models import GPT
 from scratchformer.training import train
 from scratchformer.training.losses import eval_mode
 from scratchformer_course.ch22_inside import play
+from scratchformer_course.ch22_inside.exercises import right_erase, right_probe
 
 SEEDS, STEPS = range(10), 500
 RIDGES = (1.0, 10.0, 100.0, 1_000.0, 10_000.0)
@@ -103,22 +104,9 @@ def stream(model: GPT, ids: Tensor) -> list[Tensor]:
     return [tensors[0] for tensors in after]
 
 
-def probe(x: Tensor, y: Tensor, new: Tensor, ridge: float = RIDGE) -> Tensor:
-    """Scores (M, 6) of new vectors, by ridge regression on vectors x of the classes y."""
-    x, new = (F.pad(vectors, (0, 1), value=1.0) for vectors in (x, new))
-    a = x.T @ x + ridge * torch.eye(x.shape[1])
-    return new @ torch.linalg.solve(a, x.T @ F.one_hot(y, CLASSES).float())
-
-
 def standard(x: Tensor) -> tuple[Tensor, Tensor]:
     """The mean of some vectors and one typical size of what is left without it."""
     return x.mean(dim=0), (x - x.mean(dim=0)).std()
-
-
-def erase(x: Tensor, directions: Tensor) -> Tensor:
-    """x (N, C) without its part in the span of the directions (K, C)."""
-    q = torch.linalg.qr(directions.T).Q
-    return x - x @ q @ q.T
 
 
 class Inside:
@@ -160,7 +148,7 @@ class Inside:
     def read(self, depth: int, place: str, ridge: float = RIDGE) -> float:
         """How often a probe is right on couplets it has not seen."""
         x, new = self.vectors(depth, place)
-        guess = probe(x, self.seen.rhyme, new, ridge).argmax(dim=1)
+        guess = right_probe(x, self.seen.rhyme, new, ridge).argmax(dim=1)
         return (guess == self.test.rhyme).float().mean().item()
 
     # --- erasing, after block 1
@@ -177,7 +165,7 @@ class Inside:
 
         def change(x: Tensor) -> Tensor:
             x = x.clone()
-            x[self.rows, at] = mean + erase(x[self.rows, at] - mean, directions)
+            x[self.rows, at] = mean + right_erase(x[self.rows, at] - mean, directions)
             return x
 
         return change
@@ -237,7 +225,7 @@ class Inside:
         """For each couplet where a probe's score of its new class rises most against the old."""
         x, _ = self.vectors(1, "slot")
         units = torch.cat([torch.eye(x.shape[1]), torch.zeros(1, x.shape[1])])
-        scores = probe(x, self.seen.rhyme, units, ridge)
+        scores = right_probe(x, self.seen.rhyme, units, ridge)
         weights = (scores[:-1] - scores[-1]).T  # (6, C)
         return weights[self.to] - weights[self.test.rhyme]
 
@@ -247,7 +235,7 @@ class Inside:
         size, draws = step.norm(dim=1, keepdim=True), torch.Generator().manual_seed(1)
 
         def turned(push: Tensor) -> float:
-            return self.pushed(F.normalize(push, dim=1) * size)[0]
+            return self.pushed(F.normalize(push, dim=1) * size)
 
         noise = [torch.randn(step.shape, generator=draws) for _ in range(RANDOM_DRAWS)]
         chances = {"means": turned(step), "probe": turned(self.directions())}
@@ -255,8 +243,8 @@ class Inside:
         ridges = [[self.read(1, "slot", r), turned(self.directions(r))] for r in RIDGES]
         return {"steer": chances, "ridges": ridges}
 
-    def pushed(self, step: Tensor) -> list[float]:
-        """The chances of the new rhyme and of the old one."""
+    def pushed(self, step: Tensor) -> float:
+        """The chance of the new rhyme."""
 
         def change(x: Tensor) -> Tensor:
             x = x.clone()
@@ -264,8 +252,7 @@ class Inside:
             return x
 
         with changed(self.model.h[0], change):
-            p = self.chances()
-        return [p[self.rows, c].mean().item() for c in (self.to, self.test.rhyme)]
+            return self.chances()[self.rows, self.to].mean().item()
 
     def everything(self) -> dict[str, Any]:
         return {
