@@ -23,7 +23,7 @@ from torch import Tensor, nn
 
 from lab import runs
 from scratchformer.models import GPT
-from scratchformer.training import TrainingConfig, fit, token_loss
+from scratchformer.training import TrainingConfig, fit
 from scratchformer_course.ch21_answers import exact
 from scratchformer_course.ch21_answers.exercises import (
     right_advantages,
@@ -51,10 +51,6 @@ NAMES = "SEEDS TUNING_SEED BASE_STEPS SFT_STEPS STEPS BATCH GROUP DEMONSTRATIONS
 SETTINGS = runs.settings_of(globals(), NAMES)
 
 
-def loss(model: GPT, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    return token_loss(model(x), y)
-
-
 @functools.cache
 def pretrained(steps: int) -> GPT:
     """The base model, that of the chapter."""
@@ -65,7 +61,7 @@ def pretrained(steps: int) -> GPT:
 
     model = new_model(seed=0)
     config = TrainingConfig(steps, lr=1e-2, muon_lr=0.05, seed=0, warmup=steps // 10)
-    fit(model, batch, loss, config)
+    fit(model, batch, runs.nats, config)
     return model.eval()
 
 
@@ -108,7 +104,7 @@ def fine_tuned(model: GPT, seed: int, lr: float, mask: bool = True) -> GPT:
         return ids[:, :-1], right_answer_targets(ids, PROMPT) if mask else ids[:, 1:]
 
     config = TrainingConfig(SFT_STEPS, lr=lr, seed=seed, warmup=10, weight_decay=0.0)
-    fit(model, batch, loss, config)
+    fit(model, batch, runs.nats, config)
     return model
 
 

@@ -292,7 +292,7 @@ def measure(options):
         "rates": {name: best_rates(data, size, dev_gaps, name) for name in ("BERT", "GPT")},
         "gaps": [],
     }
-    rates = {name: min(found, key=found.get) for name, found in result["rates"].items()}
+    rates = {name: min(losses, key=losses.get) for name, losses in result["rates"].items()}
     for seed in size["seeds"]:
         start = time.perf_counter()
         models = {"BERT": pretrained(data, seed, size["steps"], rates["BERT"])}

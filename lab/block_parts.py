@@ -12,6 +12,7 @@ the numbers.
 """
 
 import argparse
+import itertools
 from collections.abc import Callable
 
 import torch
@@ -158,29 +159,25 @@ def measure(options: argparse.Namespace) -> dict:
     """`alone` and `deep`: name (-> start) -> rate -> shares of each seed. `fresh`: of each seed."""
     seeds, steps = (1, 3) if options.quick else (SEEDS, STEPS)
     alone: dict[str, dict] = {}
-    for name in VERSIONS:
-        for rate in RATES:
-            of_steps = min(steps, ALONE_STEPS)
-            shares = [alone_trial(name, rate, seed, of_steps) for seed in range(seeds)]
-            alone.setdefault(name, {})[rate] = shares
-            print(name, rate, shares, flush=True)
+    for name, rate in itertools.product(VERSIONS, RATES):
+        of_steps = min(steps, ALONE_STEPS)
+        shares = [alone_trial(name, rate, seed, of_steps) for seed in range(seeds)]
+        alone.setdefault(name, {})[rate] = shares
+        print(name, rate, shares, flush=True)
     untrained = {}
-    for stream in (False, True):
-        for norm in (False, True):
-            for start in ("default", "zero", "he"):
-                for causal in (False, True):
-                    parts = [(stream, "stream"), (norm, "norm"), (causal, "mask")]
-                    name = ", ".join([*(part for has, part in parts if has), start])
-                    of = (fresh(stream, norm, start, causal, seed) for seed in range(seeds))
-                    untrained[name] = list(of)
-                    print(name, untrained[name], flush=True)
+    both = (False, True)
+    for stream, norm, start, causal in itertools.product(
+        both, both, ("default", "zero", "he"), both
+    ):
+        parts = [(stream, "stream"), (norm, "norm"), (causal, "mask")]
+        name = ", ".join([*(part for has, part in parts if has), start])
+        untrained[name] = [fresh(stream, norm, start, causal, seed) for seed in range(seeds)]
+        print(name, untrained[name], flush=True)
     deep: dict[str, dict] = {}
-    for name in WAYS:
-        for start in STARTS:
-            for rate in RATES:
-                tries = [deep_trial(name, start, rate, seed, steps) for seed in range(seeds)]
-                deep.setdefault(name, {}).setdefault(start, {})[rate] = tries
-                print(name, start, rate, tries, flush=True)
+    for name, start, rate in itertools.product(WAYS, STARTS, RATES):
+        tries = [deep_trial(name, start, rate, seed, steps) for seed in range(seeds)]
+        deep.setdefault(name, {}).setdefault(start, {})[rate] = tries
+        print(name, start, rate, tries, flush=True)
     return {"alone": alone, "deep": deep, "fresh": untrained}
 
 

@@ -174,7 +174,7 @@ def measure(name: str, options: argparse.Namespace) -> dict:
 
 
 PARTS = {name: partial(measure, name) for name in LENGTHS}
-main = runs.script_of_parts(__doc__, "bottleneck", PARTS, SETTINGS, threads=1)
+main = runs.script(__doc__, "bottleneck", PARTS, SETTINGS, threads=1)
 
 
 if __name__ == "__main__":

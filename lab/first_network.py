@@ -187,7 +187,7 @@ def count(text: str, n: int) -> Counter:
 
 
 PARTS = {"run": run, "larger": larger, "rates": rates, "counted": counted}
-main = runs.script_of_parts(__doc__, "first_network", PARTS, SETTINGS)
+main = runs.script(__doc__, "first_network", PARTS, SETTINGS)
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ from lab import runs
 from lab.inside import changed, mixing, recorded, replaced
 from scratchformer.attention import recorded_attention
 from scratchformer.models import GPT
-from scratchformer.training import TrainingConfig, eval_mode, fit, token_loss
+from scratchformer.training import TrainingConfig, eval_mode, fit
 from scratchformer_course.ch22_inside.songs import LETTERS, heard, new_model, songs
 
 SEEDS, STEPS, LONG = range(5), 300, 2400
@@ -56,7 +56,7 @@ def trained(model: GPT, seed: int, watch: Callable, steps: int, data: Songs = so
     config = TrainingConfig(
         steps, lr=1e-2, seed=seed, weight_decay=0.0, warmup=20, schedule="constant"
     )
-    fit(model, batch, lambda m, x, y: token_loss(m(x), y), config, callbacks=[watch])
+    fit(model, batch, runs.nats, config, callbacks=[watch])
     return model.eval()
 
 
@@ -98,7 +98,7 @@ def scores(model: GPT, ids: Tensor) -> list[list[list[float]]]:
     """For each block the heads' weights on the note before, and their induction scores."""
     weights = maps_of(model, ids[:, :-1])
     pair = on_the_note_before(weights), induction_score(weights, ids[:, :-1])
-    return [[rounded(each[block]) for each in pair] for block in range(len(weights))]
+    return [[rounded(of_heads[block]) for of_heads in pair] for block in range(len(weights))]
 
 
 def rounded(x: Tensor) -> list[float]:
@@ -112,8 +112,8 @@ def silenced(model: GPT, heads: Heads) -> Iterator[None]:
 
     def without(block: int, x: Tensor) -> Tensor:
         x = x.clone()  # (B, T, C), the heads side by side
-        for own in (slice(width * h, width * h + width) for b, h in heads if b == block):
-            x[..., own] = x[..., own].mean(dim=(0, 1))
+        for columns in (slice(width * h, width * h + width) for b, h in heads if b == block):
+            x[..., columns] = x[..., columns].mean(dim=(0, 1))
         return x
 
     with ExitStack() as stack:
@@ -189,8 +189,8 @@ def film(seed: int, steps: int, shown: Tensor) -> dict[str, Any]:
 
     def seen() -> tuple[list[str], list[list[list[float]]]]:
         weights = maps_of(model, ids[:, :-1])  # (2, B, H, T, T)
-        own = weights[:, -1, :, : SHOWN - 1, : SHOWN - 1].flatten(0, 1)  # (8, 19, 19)
-        return [levels(each[low]) for each in own], scores(model, ids[:-1])
+        shown_maps = weights[:, -1, :, : SHOWN - 1, : SHOWN - 1].flatten(0, 1)  # (8, 19, 19)
+        return [levels(weight[low]) for weight in shown_maps], scores(model, ids[:-1])
 
     def look(step: int) -> None:
         maps, ((before, _), (_, after)) = seen()

@@ -32,7 +32,7 @@ from scratchformer.data.playhouse import Playhouse
 from scratchformer.models import GPT, GPTConfig, KneserNey
 from scratchformer.scaling import ScalingLaw, fit_law, non_embedding
 from scratchformer.tokenizers import CharTokenizer
-from scratchformer.training import TrainingConfig, evaluate, fit, token_loss
+from scratchformer.training import TrainingConfig, evaluate, fit
 
 CORPORA = ("playhouse", "tinyshakespeare")
 CONTEXT, BATCH, WARMUP = 64, 8, 100  # 512 characters a step
@@ -146,7 +146,7 @@ def train_one(job: dict) -> dict:
     fit(
         model,
         WindowSampler(ids, BATCH, CONTEXT, seed, replacement=False),
-        lambda model, x, y: token_loss(model(x), y),
+        runs.nats,
         TrainingConfig(steps=steps, lr=job["lr"], seed=seed, warmup=min(WARMUP, steps // 2)),
     )
     D, part = steps * BATCH * CONTEXT, job["scored"]

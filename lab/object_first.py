@@ -205,7 +205,7 @@ def judges(options):
 
 
 PARTS = {"gaps": gaps, "judges": judges}
-main = runs.script_of_parts(__doc__, "object_first", PARTS, SETTINGS, threads=1)
+main = runs.script(__doc__, "object_first", PARTS, SETTINGS, threads=1)
 
 
 if __name__ == "__main__":

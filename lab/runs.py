@@ -26,6 +26,7 @@ from scratchformer.data.corpora import SPLITS
 from scratchformer.files import atomic_write
 from scratchformer.models import KneserNey
 from scratchformer.tokenizers import CharTokenizer
+from scratchformer.training import token_loss
 from scratchformer_course.measurements import FOLDER
 
 LAB = Path(__file__).resolve().parent
@@ -48,12 +49,8 @@ def command_line(doc: str, writes: str, quick: bool = True) -> argparse.Argument
 
 def settings_of(script: Mapping[str, Any], names: str) -> dict[str, Any]:
     """Some constants of a script, `globals()`, under their names in small letters."""
-    return {name.lower(): listed(script[name]) for name in names.split()}
-
-
-def listed(value: Any) -> Any:
-    """A range as the list that JSON can hold; anything else as it is."""
-    return list(value) if isinstance(value, range) else value
+    values = {name.lower(): script[name] for name in names.split()}
+    return {k: [*value] if isinstance(value, range) else value for k, value in values.items()}
 
 
 def path_of(name: str) -> Path:
@@ -61,29 +58,45 @@ def path_of(name: str) -> Path:
     return FOLDER / f"{name}.json"
 
 
+Part = Callable[[argparse.Namespace], dict]
+
+
 def script(
     doc: str,
     target: str | Path,
-    measure: Callable[[argparse.Namespace], dict],
+    measure: Part | Mapping[str, Part],
     settings: dict | None = None,
     quick: bool = True,
     threads: int | None = None,
 ) -> Callable[..., dict]:
     """The `main` of a script: from its command line to a file with settings and origin.
 
-    The file is that of the measurement with the name `target`, or `target` itself.
+    The file is that of the measurement with the name `target`, or `target` itself. Of a script of
+    several parts `--only` renews some: each is stored with its settings when it is done.
     """
 
     def main(arguments: list[str] | None = None) -> dict:
         path = path_of(target) if isinstance(target, str) else target
-        options = command_line(doc, path.name, quick).parse_args(arguments)
+        parser = command_line(doc, path.name, quick)
+        if isinstance(measure, Mapping):
+            parser.add_argument("--only", nargs="+", choices=measure, default=list(measure))
+        options = parser.parse_args(arguments)
         if threads is not None:
             torch.set_num_threads(threads)
-        result = ({"settings": settings} if settings else {}) | measure(options) | stamp()
-        print(as_text(as_json(result))[:5000])
-        if options.write:
-            store(path, result)
-        return result
+        if not isinstance(measure, Mapping):
+            result = ({"settings": settings} if settings else {}) | measure(options) | stamp()
+            print(as_text(as_json(result))[:5000])
+            if options.write:
+                store(path, result)
+            return result
+        parts: dict[str, dict] = {}
+        for name in options.only:
+            parts[name] = measure[name](options) | stamp()
+            if options.write:
+                stored = read(path) if path.exists() else {"settings": {}}
+                stored["settings"][name] = (settings or {})[name]
+                store(path, stored | {name: parts[name]})
+        return parts
 
     return main
 
@@ -119,33 +132,6 @@ class Kept:
         """Store all that has been found, if there is a file to write."""
         if self.write:
             store(self.path, self.result | stamp())
-
-
-def script_of_parts(
-    doc: str,
-    name: str,
-    parts: Mapping[str, Callable[[argparse.Namespace], dict]],
-    settings: dict,
-    threads: int | None = None,
-) -> Callable[..., dict]:
-    """A `main` of several parts, of which `--only` renews some: each is stored when it is done."""
-
-    def main(arguments: list[str] | None = None) -> dict:
-        path = path_of(name)
-        parser = command_line(doc, path.name)
-        parser.add_argument("--only", nargs="+", choices=parts, default=list(parts))
-        options, measured = parser.parse_args(arguments), {}
-        if threads is not None:
-            torch.set_num_threads(threads)
-        for part in options.only:
-            measured[part] = parts[part](options) | stamp()
-            if options.write:
-                stored = read(path) if path.exists() else {"settings": {}}
-                stored["settings"][part] = settings[part]
-                store(path, stored | {part: measured[part]})
-        return measured
-
-    return main
 
 
 def as_json(value):
@@ -262,6 +248,13 @@ def chromium() -> Iterator:
         browser = playwright.chromium.launch(executable_path=program, args=flags)
         yield browser
         browser.close()
+
+
+def nats(
+    model: torch.nn.Module, x: torch.Tensor, y: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """A language model's loss, for `fit`: the sum in nats, and the number of targets."""
+    return token_loss(model(x), y)
 
 
 def size(model: torch.nn.Module) -> int:

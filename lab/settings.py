@@ -21,15 +21,13 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
-from torch.nn.utils import clip_grad_norm_
 
 from lab import runs, time_machine
 from scratchformer.attention import recorded_attention
 from scratchformer.data.batches import random_batch
 from scratchformer.models import GPT, GPTConfig
 from scratchformer.models.heads import silenced
-from scratchformer.training import evaluate, learning_rate
+from scratchformer.training import evaluate, learning_rate, update
 from scratchformer_course.ch11_training.stored_steps import training_record
 
 T, SEEDS = 32, range(3)
@@ -82,12 +80,8 @@ def step(
     """One step, on windows as long as the model's context."""
     for group in optimizer.param_groups:
         group["lr"] = rate
-    x, y = random_batch(ids, batch, model.context_length, generator)  # (B, T) each
-    loss = F.cross_entropy(model(x).flatten(0, 1), y.flatten())
-    optimizer.zero_grad()
-    loss.backward()
-    clip_grad_norm_(model.parameters(), 1.0)
-    optimizer.step()
+    windows = random_batch(ids, batch, model.context_length, generator)  # (B, T) each
+    update(model, optimizer, [windows], runs.nats)
 
 
 def scheduled(name: str, lr: float, steps: int, warmup: int) -> list[float]:
@@ -222,7 +216,7 @@ PARTS = {
     "optimizers": partial(measure, optimizers_part),
     "births": partial(measure, births_part),
 }
-main = runs.script_of_parts(__doc__, "settings", PARTS, SETTINGS, threads=1)
+main = runs.script(__doc__, "settings", PARTS, SETTINGS, threads=1)
 
 
 if __name__ == "__main__":

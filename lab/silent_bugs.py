@@ -87,9 +87,9 @@ def add(entry: dict[str, Any], seed: int, figures: dict[str, float]) -> None:
         entry.setdefault(name, [])[seed:] = [round(value, 4)]
 
 
-def twin_run(name: str, text: str, found: dict, seed: int, steps: int) -> None:
+def twin_run(name: str, text: str, stored: dict, seed: int, steps: int) -> None:
     """Train a healthy program; then score it, and all that can be had from its weights."""
-    program, entry = Program(HEALTHY[name]), found["twins"].setdefault(name, {})
+    program, entry = Program(HEALTHY[name]), stored["twins"].setdefault(name, {})
     ids, validation, V = data(program, text)
     model, losses = train(program, ids, V, steps, seed, SETTINGS["rate"])
     figures = {
@@ -104,7 +104,7 @@ def twin_run(name: str, text: str, found: dict, seed: int, steps: int) -> None:
     for fault in FAULTS.values():
         if fault.setting != name:
             continue
-        entry = found["patients"].setdefault(fault.name, {})
+        entry = stored["patients"].setdefault(fault.name, {})
         if not fault.trained:
             add(entry, seed, score(fault, with_weights(fault, model), text, seed))
         elif fault.place in (*IN_MODEL, "file"):
@@ -112,9 +112,9 @@ def twin_run(name: str, text: str, found: dict, seed: int, steps: int) -> None:
             add(entry, seed, {"loaded": loss})
 
 
-def patient_run(name: str, text: str, found: dict, seed: int, steps: int) -> None:
+def patient_run(name: str, text: str, stored: dict, seed: int, steps: int) -> None:
     """Train a program with a fault, and score it."""
-    fault, entry = FAULTS[name], found["patients"].setdefault(name, {})
+    fault, entry = FAULTS[name], stored["patients"].setdefault(name, {})
     ids, _, V = data(fault.program, text)
     model, losses = train(fault.program, ids, V, steps, seed, SETTINGS["rate"])
     add(entry, seed, score(fault, model, text, seed))

@@ -37,7 +37,7 @@ from lab import factors, rivals, runs
 from lab.nanogpt import NANOGPT, POINTS, curve, reference_run
 from scratchformer.cli import read_config
 from scratchformer.cli.run_config import keys_of, model_classes, options_of
-from scratchformer.training import TrainingConfig, evaluate, fit, token_loss
+from scratchformer.training import TrainingConfig, evaluate, fit
 from scratchformer_course.ch17_speedrun.windows import RaceWindows
 
 CONFIG = runs.CONFIGS / "record-mean.toml"
@@ -126,7 +126,7 @@ PLACES = {
             "Muon": rivals.cross((0.015, 0.03, 0.06, 0.12), (0.005, 0.01, 0.02)),
         },
         base={"AdamW": {"warmup": 0.2}, "Muon": {}},
-        then={"AdamW": [{"warmup": 0.0}], "Muon": [{"warmup": 0.2}]},
+        more={"AdamW": [{"warmup": 0.0}], "Muon": [{"warmup": 0.2}]},
         sweep_seeds=1,
         seeds=3,
         longer={"AdamW": (360,)},
@@ -138,7 +138,7 @@ PLACES = {
             "Muon": list(itertools.product((0.05, 0.1, 0.2, 0.4), OUTER)),
         },
         base={"AdamW": {}, "Muon": {}},
-        then={
+        more={
             "AdamW": [{"betas": (0.2, 0.9)}, {"betas": (0.7, 0.9)}, {"betas": (0.4, 0.95)}],
             "Muon": [{"muon_momentum": 0.8}, {"muon_momentum": 0.93}, {"betas": (0.4, 0.95)}],
         },
@@ -170,7 +170,7 @@ def our_run(model: dict, training: dict, ids, vocab_size: int, seed: int, steps=
     sampling = {name: settings[name] for name in options_of(RaceWindows) if name in settings}
     T: Any = gpt.context_length
     sampler = RaceWindows(ids, settings["batch_size"], T, seed, **sampling)
-    history = fit(gpt, sampler, lambda model, x, y: token_loss(model(x), y), config)
+    history = fit(gpt, sampler, runs.nats, config)
     return gpt, curve(history.steps, history.train_loss, history.seconds)
 
 

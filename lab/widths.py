@@ -9,6 +9,7 @@ of `divided` do. Each rate of RATES is tried with each of SEEDS.
 """
 
 import argparse
+import itertools
 import math
 
 import torch
@@ -75,12 +76,10 @@ def measure(options: argparse.Namespace) -> dict:
     """Width -> kind -> rate -> [loss, share right] of each seed."""
     seeds, steps = (SEEDS[:1], 3) if options.quick else (SEEDS, STEPS)
     by_width: dict[int, dict] = {}
-    for width in WIDTHS:
-        for kind in KINDS:
-            for rate in RATES:
-                tries = [trial(kind, width, rate, seed, steps) for seed in seeds]
-                by_width.setdefault(width, {}).setdefault(kind, {})[rate] = tries
-                print(width, kind, rate, tries, flush=True)
+    for width, kind, rate in itertools.product(WIDTHS, KINDS, RATES):
+        tries = [trial(kind, width, rate, seed, steps) for seed in seeds]
+        by_width.setdefault(width, {}).setdefault(kind, {})[rate] = tries
+        print(width, kind, rate, tries, flush=True)
     return {"found": by_width}
 
 

@@ -14,7 +14,7 @@ def test_the_first_sight_is_kept_and_the_rest_renewed(monkeypatch, tmp_path):
     )
     diagnoses.main(["--write"])
     stored = runs.read(runs.path_of("diagnoses"))
-    own, twin = stored["patients"][name], stored["twins"]["plain"]
-    assert own["first_sight"] == [] and own["now"] == ["kept share"]
-    assert own["first_suspect"].startswith("the token that reaches top_p")
+    patient, twin = stored["patients"][name], stored["twins"]["plain"]
+    assert patient["first_sight"] == [] and patient["now"] == ["kept share"]
+    assert patient["first_suspect"].startswith("the token that reaches top_p")
     assert twin == {"first_sight": [], "now": []}

@@ -12,7 +12,7 @@ from scratchformer.data.playhouse import Playhouse
 from scratchformer_course.ch16_scaling.joint import JointLaw
 from scratchformer_course.measurements import load_measurements
 
-STORED, FORECAST, FLOOR = map(load_measurements, ("law", "forecast", "playhouse_floor"))
+FORECAST = load_measurements("forecast")
 
 
 def test_no_text_of_playhouse_is_tuned_on_and_fitted():
@@ -31,14 +31,6 @@ def test_the_best_rates_are_found_again_from_valleys():
         for job in law.tuning("playhouse")
     ]
     assert law.rule_of(trained) == pytest.approx({"rate": 0.3, "width": -0.8, "steps": -0.4})
-
-
-def test_the_stored_floor_lies_between_the_entropy_and_all_losses():
-    plays = [run for run in STORED["runs"] if run["corpus"] == "playhouse"]
-    losses = [loss for run in plays for loss in run["losses"].values()]
-    assert Playhouse().entropy_per_char() == pytest.approx(FLOOR["entropy"])
-    assert FLOOR["entropy"] < FLOOR["floor"] - 3 * FLOOR["standard_error"]
-    assert FLOOR["floor"] + 3 * FLOOR["standard_error"] < min(losses)
 
 
 def test_with_windows_of_one_character_the_floor_is_what_bigrams_leave_open():

@@ -67,17 +67,6 @@ def test_factors_are_quotients_of_neighbours_in_steps_times_milliseconds():
     assert result["rivals"]["in_time"]["value"] == pytest.approx(0.96, rel=1e-3)
 
 
-def test_what_is_stored_of_factors_follows_from_its_runs():
-    again = factors.factors(STORED, 2000)
-    for name, rung in STORED["factors"]["rungs"].items():
-        assert again["rungs"][name]["ms"] == rung["ms"]
-        assert again["rungs"][name].get("factor", {}).get("value") == rung.get("factor", {}).get(
-            "value"
-        )
-    ratio = factors.ratio(STORED["race"])
-    assert ratio["value"] == STORED["ratio"]["ratio"]["value"]
-
-
 @pytest.mark.parametrize("stored", STORED["rivals"].values())
 def test_adamw_was_tuned_as_widely_as_muon_and_the_best_was_picked(stored):
     assert len(stored["AdamW"]["swept"]) == len(stored["Muon"]["swept"])

@@ -14,8 +14,8 @@ def test_a_sweep_goes_on_until_its_best_rate_has_worse_neighbours():
         tried.append(rate)
         return abs(trial.RATES.index(rate) - 5)
 
-    assert trial.swept(loss_at, found := {}, lambda: None) == trial.RATES[5]
-    assert sorted(tried) == sorted(map(float, found)) == list(trial.RATES[3:])
+    assert trial.swept(loss_at, losses := {}, lambda: None) == trial.RATES[5]
+    assert sorted(tried) == sorted(map(float, losses)) == list(trial.RATES[3:])
 
 
 def test_a_run_learns_repeats_itself_and_starts_its_gates_wide():
