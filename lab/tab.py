@@ -92,9 +92,9 @@ def in_the_tab(page: "Page", address: str, seed: int, steps: int) -> dict:
     return {"seed": seed, **page.evaluate("course.race.last")}
 
 
-def trained(runner: Runner, split: str, seed: int, config: dict, settings: dict) -> dict:
-    """A run of the trainer in Node.js on a split: {loss, seconds, kind}."""
-    train, scored = runner.splits[split]
+def in_node(runner: Runner, seed: int, config: dict, settings: dict) -> dict:
+    """A run of the trainer in Node.js: its loss, its seconds, and its kind of arithmetic."""
+    train, scored = runner.splits["validation"]
     asked = {
         "train": train.tolist(),
         "scored": scored.tolist(),
@@ -105,7 +105,7 @@ def trained(runner: Runner, split: str, seed: int, config: dict, settings: dict)
     command = ["node", "-e", IN_NODE, *(str(PACKAGE / name) for name in SCRIPTS)]
     done = subprocess.run(command, input=json.dumps(asked), stdout=subprocess.PIPE, text=True,
                           check=True, timeout=600)  # fmt: skip
-    return json.loads(done.stdout)
+    return {"seed": seed, **json.loads(done.stdout)}
 
 
 def in_pytorch(runner: Runner, seed: int, steps: int) -> dict:
@@ -140,34 +140,14 @@ def measure(options) -> dict:
             run_tab(page, range(seeds // 2, seeds))
             measured["browser"] = browser.version
 
-    def in_node(seed: int, model: dict, training: dict) -> dict:
-        settings = {**TRAINING, "steps": steps, **training}
-        return {"seed": seed, **trained(runner, "validation", seed, CONFIG | model, settings)}
-
     if shutil.which("node"):
-        measured["node"] = [in_node(seed, {}, {}) for seed in few]
+        usual = {**TRAINING, "steps": steps}
+        measured["node"] = [in_node(runner, seed, CONFIG, usual) for seed in few]
         measured["without"] = {
-            idea: [in_node(seed, *less) for seed in few] for idea, less in IDEAS.items()
+            idea: [in_node(runner, seed, CONFIG | model, usual | training) for seed in few]
+            for idea, (model, training) in IDEAS.items()
         }
-    return measured | {"summary": summary(measured)}
-
-
-def summary(measured: dict) -> dict:
-    """What is quoted: medians with their ranges, and how many seeds reach 1.90."""
-
-    def spread(values) -> dict:
-        median, low, high = (round(x, 3) for x in runs.spread(values))
-        return {"median": median, "range": [low, high]}
-
-    tab, rival = measured["tab"], measured["nanoGPT"][0]
-    return {
-        "seconds": spread(run["seconds"] for run in tab),
-        "in_all": spread(run["all"] for run in tab),
-        "at_most_1.90": sum(run["loss"] <= 1.90 for run in tab),
-        "seeds": len(tab),
-        "nanoGPT_seconds": round(rival["seconds"], 1),
-        "ratio": spread(rival["seconds"] / run["seconds"] for run in tab),
-    }
+    return measured
 
 
 main = runs.script(__doc__, "tab", measure, SETTINGS)
