@@ -208,13 +208,13 @@ def quiet_release() -> str:
     return transformers.__version__
 
 
-def sweep(only: Iterable[str] = ()) -> dict[str, Any]:
-    """The kinds of which nothing is to be said, and the rows of all others."""
+def sweep(only: Iterable[str] = (), by: Callable | None = None) -> dict[str, Any]:
+    """The kinds of which nothing is to be said, and the rows that `apart` gives of all others."""
     healthy, rows, start = [], [], time.perf_counter()
     for kind, name in classes().items():
         if only and kind not in only:
             continue
-        result = apart(kind, name)
+        result = apart(kind, name, by)
         print(kind, json.dumps(result)[:300], file=sys.stderr, flush=True)
         rows += result
         if not result:

@@ -10,8 +10,8 @@ grammar. It is computed here on a sample of windows, in less than a minute.
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import Iterator
 from functools import cache, lru_cache
+from graphlib import TopologicalSorter
 
 from lab import runs
 from scratchformer.data.playhouse import RULES, Playhouse
@@ -93,21 +93,14 @@ def after(guesses: dict, character: str) -> dict:
 def anywhere() -> dict[str, dict]:
     """The guesses of a reader who opens the text at any place, by the next character."""
     starts = [((stack, True, 0), p) for stack, p in opened(("SCENE",))]
-    order, seen = [], set()  # nodes, each behind all that can follow it in its scene
-    stack: list[tuple[tuple, Iterator | None]] = [(node, None) for node, _ in starts]
-    while stack:
-        node, rest = stack.pop()
-        if rest is None:
-            if node in seen:
-                continue
-            seen.add(node)
-            rest = iter(following(node) if len(node[0]) > 1 else [])
-        for n, _ in rest:
-            if n not in seen:
-                stack += [(node, rest), (n, None)]
-                break
-        else:
-            order.append(node)
+    graph: dict[tuple, list[tuple]] = {}  # node -> all that can follow it in its scene
+    waiting = [node for node, _ in starts]
+    while waiting:
+        node = waiting.pop()
+        if node not in graph:
+            graph[node] = [n for n, _ in following(node)] if len(node[0]) > 1 else []
+            waiting += graph[node]
+    order = [*TopologicalSorter(graph).static_order()]  # each behind all that can follow it
     visits = defaultdict(float, starts)
     for node in reversed(order):
         for n, p in following(node) if len(node[0]) > 1 else []:

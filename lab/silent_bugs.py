@@ -164,34 +164,7 @@ def derive(stored: dict) -> dict:
         if costs["right"]:
             spread = twin["spread"] if fault.trained else 0.0
             patients[name]["within_noise"] = within_noise(costs["right"], spread)
-    return stored | {"twins": twins, "patients": patients, **picked(patients)}
-
-
-def picked(patients: dict) -> dict[str, dict[str, float]]:
-    """Three kinds of patients, each with its mean price in one figure.
-
-    "gains" report a lower loss than the twin, "adapted" cost nothing but where they are loaded, and
-    of "unseen", which were trained with their fault, neither loss shows anything.
-    """
-    means = {
-        name: {figure: cost[0] for figure, cost in entry["prices"].items()}
-        for name, entry in patients.items()
-        if "right" in entry["prices"]
-    }
-    gains = {
-        name: cost["reported"] for name, cost in means.items() if cost.get("reported", 0) < -0.05
-    }
-    adapted = {
-        name: cost["loaded"]
-        for name, cost in means.items()
-        if cost["right"] < 0.03 and cost.get("loaded", 0) > 0.05
-    }
-    unseen = {
-        name: cost["right"]
-        for name, cost in means.items()
-        if FAULTS[name].trained and patients[name]["within_noise"] and name not in gains
-    }
-    return {"gains": gains, "adapted": adapted, "unseen": unseen}
+    return stored | {"twins": twins, "patients": patients}
 
 
 def main(arguments: list[str] | None = None) -> dict:
