@@ -95,6 +95,13 @@ def step_seconds(way: str, step: Callable, steps: int) -> float:
     return runs.seconds(job) / steps
 
 
+def all_reduce_seconds(numbers: int) -> float:
+    """Seconds for one all-reduce of as many float32 numbers."""
+    tensor = torch.ones(numbers)
+    distributed.barrier()
+    return runs.seconds(lambda: distributed.all_reduce(tensor))
+
+
 def worker(path: Path, quick: bool) -> None:
     """What each of the two processes runs; the first leaves the figures in `path`."""
     torch.set_num_threads(1)
@@ -105,8 +112,10 @@ def worker(path: Path, quick: bool) -> None:
             model = {k: v for k, v in size.items() if k not in ("batch_size", "precision")}
             numbers = runs.size(GPT(GPTConfig(65, **model)))
             jobs = {w: partial(step_seconds, w, step, steps) for w, step in ways(size).items()}
+            reduce = {"all_reduce": partial(all_reduce_seconds, numbers)}
             result[name] = {"parameters": numbers, **size}
             result[name]["seconds"] = runs.in_turns(jobs, rounds)
+            result[name] |= runs.in_turns(reduce, 2 if quick else 8)
         if distributed.rank() == 0:
             runs.store(path, result)
 
@@ -136,6 +145,7 @@ def measure(options) -> dict:
     for figures in (result[name] for name in ROUNDS):
         ways = figures["seconds"].items()
         figures["seconds"] = {way: [round(s, 4) for s in seconds] for way, seconds in ways}
+        figures["all_reduce"] = [round(s, 5) for s in figures["all_reduce"]]
         figures["exchange"] = round(exchange_share(figures), 3)
     return result
 
