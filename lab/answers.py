@@ -150,7 +150,7 @@ def preferred(model: GPT, seed: int, lr: float, beta: float) -> GPT:
     for _ in range(STEPS):
         i = torch.randint(len(good), (BATCH // 2,), generator=generator)
         now = log_prob(model, good[i]), log_prob(model, bad[i])
-        step(optimizer, right_dpo_loss(*now, *(log_p[i] for log_p in before), beta))
+        step(optimizer, right_dpo_loss(*now, before[0][i], before[1][i], beta))
     return model
 
 

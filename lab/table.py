@@ -152,8 +152,8 @@ def measure(options: argparse.Namespace) -> dict:
     topics = {}
     for name, rows in TOPICS.items():
         fewest = 1 if options.quick else runs.FEWEST
-        topics[name] = {"threads": torch.get_num_threads()}
-        topics[name]["rows"] = [runs.with_ratio(row, fewest) for row in rows(options.quick)]
+        ratios = [runs.with_ratio(row, fewest) for row in rows(options.quick)]
+        topics[name] = {"threads": torch.get_num_threads(), "rows": ratios}
     versions = {name: importlib.metadata.version(name) for name in PACKAGES}
     return {"packages": versions, "topics": topics}
 
