@@ -18,6 +18,8 @@ from dataclasses import asdict
 from functools import partial
 from itertools import islice, pairwise
 
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # read when PyTorch is imported
+
 import torch
 
 from lab import runs
