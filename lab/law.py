@@ -32,10 +32,8 @@ from scratchformer.data.playhouse import Playhouse
 from scratchformer.models import GPT, GPTConfig, KneserNey
 from scratchformer.scaling import ScalingLaw, fit_law, non_embedding
 from scratchformer.tokenizers import CharTokenizer
-from scratchformer.training import TrainingConfig, evaluate, fit, token_loss
-from scratchformer_course.measurements import FOLDER
+from scratchformer.training import TrainingConfig, evaluate, fit
 
-STORED = FOLDER / "law.json"
 CORPORA = ("playhouse", "tinyshakespeare")
 CONTEXT, BATCH, WARMUP = 64, 8, 100  # 512 characters a step
 WIDTHS = (32, 48, 64, 96)  # two blocks, heads of 16: only the width changes
@@ -66,16 +64,9 @@ COUNTED = 1_000_000  # of which its tokenizer is made
 SLICE = 1500  # characters of a slice, where a share of a text is taken
 MIDDLE = 64  # the width of the stage repetition
 BUDGET = 5e11  # operations of the stage isoflop, 6 N D
-SETTINGS = {
-    "sizes": [WIDTHS, BLOCKS, HEAD, LARGE],
-    "batches": [BATCH, CONTEXT, WARMUP],
-    "steps": STEPS,
-    "texts": TEXTS,
-    "held_out": HELD_OUT,
-    "slice": SLICE,
-    "budget": BUDGET,
-    "rates": [[*cell, rates] for cell, rates in RATES.items()],
-}
+SETTINGS = runs.settings_of(globals(), "STEPS TEXTS HELD_OUT SLICE BUDGET")
+SETTINGS |= {"sizes": [WIDTHS, BLOCKS, HEAD, LARGE], "batches": [BATCH, CONTEXT, WARMUP]}
+SETTINGS |= {"rates": [[*cell, rates] for cell, rates in RATES.items()]}
 
 
 def config_of(width: int, vocab_size: int = 65) -> GPTConfig:
@@ -155,7 +146,7 @@ def train_one(job: dict) -> dict:
     fit(
         model,
         WindowSampler(ids, BATCH, CONTEXT, seed, replacement=False),
-        lambda model, x, y: token_loss(model(x), y),
+        runs.nats,
         TrainingConfig(steps=steps, lr=job["lr"], seed=seed, warmup=min(WARMUP, steps // 2)),
     )
     D, part = steps * BATCH * CONTEXT, job["scored"]
@@ -286,8 +277,7 @@ def measure(_) -> dict:
     return {"rules": rules, "runs": trained}
 
 
-def main(arguments: list[str] | None = None) -> dict:
-    return runs.carry_out(__doc__, STORED, measure, arguments, SETTINGS, quick=False)
+main = runs.script(__doc__, "law", measure, SETTINGS, quick=False)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ command and the recipe of lab/configs/record-every-seed.toml in PyTorch, then th
 Headless Chromium opens the page that `race().save` writes, from disk, and the button is pressed.
 Seconds of training are the page's own, and so are those from the press to the score. PyTorch's are
 of training alone. Losses are nats a character on the whole validation split of Tiny Shakespeare.
-If Firefox is there, it trains three of the seeds. If Node.js is there, it trains three of the seeds
+If Node.js is there, it trains three of the seeds
 in one worker, and three without each of the ideas.
 """
 
@@ -23,19 +23,16 @@ from typing import TYPE_CHECKING
 import torch
 
 from lab import runs
-from lab.firefox import PROGRAM, Firefox
 from lab.nanogpt import NANOGPT
 from lab.taken_apart import Runner
 from scratchformer.cli import read_config
 from scratchformer_course.kit.figure.live_figure import LOADER, PACKAGE
-from scratchformer_course.measurements import FOLDER
 from scratchformer_course.tab_trainer import race
 from scratchformer_course.tab_trainer.race import CONFIG, RIVAL, TRAINING
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-STORED = FOLDER / "tab.json"
 RECIPE = runs.CONFIGS / "record-every-seed.toml"
 SEEDS = 10
 IDEAS: dict[str, tuple[dict, dict]] = {  # what a reader can switch off, as the page does it
@@ -83,7 +80,7 @@ console.log(JSON.stringify({ loss: sum / count, seconds, kind: run.tape.kind }))
 """
 
 
-def in_the_tab(page: "Page | Firefox", address: str, seed: int, steps: int) -> dict:
+def in_the_tab(page: "Page", address: str, seed: int, steps: int) -> dict:
     """One press of the button: seconds of training, seconds in all, loss, the curve, and so on."""
     page.goto(address)
     page.evaluate("localStorage.clear()")
@@ -97,9 +94,9 @@ def in_the_tab(page: "Page | Firefox", address: str, seed: int, steps: int) -> d
     return {"seed": seed, **page.evaluate("course.race.last")}
 
 
-def trained(runner: Runner, split: str, seed: int, config: dict, settings: dict) -> dict:
-    """A run of the trainer in Node.js on a split: {loss, seconds, kind}."""
-    train, scored = runner.splits[split]
+def in_node(runner: Runner, seed: int, config: dict, settings: dict) -> dict:
+    """A run of the trainer in Node.js: its loss, its seconds, and its kind of arithmetic."""
+    train, scored = runner.splits["validation"]
     asked = {
         "train": train.tolist(),
         "scored": scored.tolist(),
@@ -110,7 +107,7 @@ def trained(runner: Runner, split: str, seed: int, config: dict, settings: dict)
     command = ["node", "-e", IN_NODE, *(str(PACKAGE / name) for name in SCRIPTS)]
     done = subprocess.run(command, input=json.dumps(asked), stdout=subprocess.PIPE, text=True,
                           check=True, timeout=600)  # fmt: skip
-    return json.loads(done.stdout)
+    return {"seed": seed, **json.loads(done.stdout)}
 
 
 def in_pytorch(runner: Runner, seed: int, steps: int) -> dict:
@@ -126,14 +123,14 @@ def measure(options) -> dict:
     torch.set_num_threads(os.cpu_count() or 1)
     runner, few = Runner(options.quick), range(2 if options.quick else 3)
     seeds, steps = (2, 5) if options.quick else (SEEDS, TRAINING["steps"])
-    measured: dict = {"tab": [], "firefox": [], "node": [], "without": {}}
+    measured: dict = {"tab": [], "node": [], "without": {}}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "race.html"
         race().save(path)
 
-        def run_tab(page: "Page | Firefox", some: range, name: str = "tab") -> None:
+        def run_tab(page: "Page", some: range) -> None:
             for seed in some:
-                measured[name].append(in_the_tab(page, path.as_uri(), seed, steps))
+                measured["tab"].append(in_the_tab(page, path.as_uri(), seed, steps))
 
         with runs.chromium() as browser:
             page = browser.new_page()
@@ -144,43 +141,18 @@ def measure(options) -> dict:
             measured["pytorch"] = [in_pytorch(runner, seed, steps) for seed in few]
             run_tab(page, range(seeds // 2, seeds))
             measured["browser"] = browser.version
-        if PROGRAM is not None:
-            with Firefox() as other:
-                measured["firefox_version"] = other.version
-                run_tab(other, few, "firefox")
-
-    def in_node(seed: int, model: dict, training: dict) -> dict:
-        settings = {**TRAINING, "steps": steps, **training}
-        return {"seed": seed, **trained(runner, "validation", seed, CONFIG | model, settings)}
 
     if shutil.which("node"):
-        measured["node"] = [in_node(seed, {}, {}) for seed in few]
+        usual = {**TRAINING, "steps": steps}
+        measured["node"] = [in_node(runner, seed, CONFIG, usual) for seed in few]
         measured["without"] = {
-            idea: [in_node(seed, *less) for seed in few] for idea, less in IDEAS.items()
+            idea: [in_node(runner, seed, CONFIG | model, usual | training) for seed in few]
+            for idea, (model, training) in IDEAS.items()
         }
-    return measured | {"summary": summary(measured)}
+    return measured
 
 
-def summary(measured: dict) -> dict:
-    """What is quoted: medians with their ranges, and how many seeds reach 1.90."""
-
-    def spread(values) -> dict:
-        median, low, high = (round(x, 3) for x in runs.spread(values))
-        return {"median": median, "range": [low, high]}
-
-    tab, rival = measured["tab"], measured["nanoGPT"][0]
-    return {
-        "seconds": spread(run["seconds"] for run in tab),
-        "in_all": spread(run["all"] for run in tab),
-        "at_most_1.90": sum(run["loss"] <= 1.90 for run in tab),
-        "seeds": len(tab),
-        "nanoGPT_seconds": round(rival["seconds"], 1),
-        "ratio": spread(rival["seconds"] / run["seconds"] for run in tab),
-    }
-
-
-def main(arguments: list[str] | None = None) -> None:
-    runs.carry_out(__doc__, STORED, measure, arguments, SETTINGS)
+main = runs.script(__doc__, "tab", measure, SETTINGS)
 
 
 if __name__ == "__main__":

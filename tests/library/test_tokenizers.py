@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refused
 
-from lab.bpe import textbook_merges
+from lab.table import textbook_merges
 from scratchformer.data import Playhouse
 from scratchformer.tokenizers import ByteBPE, CharTokenizer, WordBPE, byte_bpe, load_gpt2_tokenizer
 from scratchformer.tokenizers.merging import apply_merges, learn_merges
