@@ -23,11 +23,12 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
+from typing import Any
 
 from lab.mutants import changes, words
 from lab.runs import stamp, store
@@ -35,7 +36,7 @@ from lab.runs import stamp, store
 ROOT = Path(__file__).resolve().parents[1]
 LIBRARY = ROOT / "scratchformer"
 STORED = ROOT / "scratchformer_course" / "measurements" / "mutation.json"
-TESTS = "tests/library"
+TESTS = ["tests/library"]
 SETTINGS = {"most": 20, "seed": 0}
 LIMIT = 120  # seconds of CPU time for the tests of a mutant
 PATIENCE = 15  # seconds by the clock for each of them: who waits for ever uses none
@@ -158,7 +159,7 @@ class Calls:
         return True
 
 
-def in_child(work, limit: int):
+def in_child(work: Callable[[], Any], limit: int) -> Any:
     """What `work()` returns in a process of its own, or None if that process dies.
 
     Raises TimeoutError after `limit` seconds of its CPU time, or PATIENCE times as many by the
@@ -186,10 +187,10 @@ def in_child(work, limit: int):
             return receive.recv()
     finally:
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(child.pid or 0, signal.SIGKILL)  # with what it has started
+            os.killpg(child.pid, signal.SIGKILL)  # type: ignore[arg-type]  # with its children
+        child.kill()
         child.join()
-        for end in (receive, send):
-            end.close()
+        send.close()
     if child.exitcode == -signal.SIGXCPU:
         raise TimeoutError
     return None
@@ -214,18 +215,13 @@ def run_tests(tests: list[str], mutant: Mutant | None = None, plugins: list | No
     return int(pytest.main([*OPTIONS, *(["-x"] if mutant else []), *tests], plugins=plugins or []))
 
 
-def callers() -> Callers:
+def callers(tests: list[str]) -> Callers:
     """Which tests call which function. SystemExit if one of them fails without any mutant."""
-
-    def work() -> tuple[int, Callers]:
-        calls = Calls()
-        status = run_tests([TESTS], plugins=[calls])
-        return status, calls.callers
-
-    status, calls = in_child(work, limit=3600) or (1, {})
-    if status:
-        raise SystemExit(f"{TESTS} fails without any mutant")
-    return calls
+    plugin = Calls()
+    result = in_child(lambda: (run_tests(tests, plugins=[plugin]), plugin.callers), limit=3600)
+    if not result or result[0]:
+        raise SystemExit(f"{' '.join(tests)}: a test fails without any mutant")
+    return result[1]
 
 
 def verdict(mutant: Mutant, calls: Callers) -> str:
@@ -261,6 +257,7 @@ def rooms() -> list[str]:
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rooms", nargs="*", default=rooms(), choices=rooms(), metavar="ROOM")
+    parser.add_argument("--tests", nargs="*", default=TESTS, metavar="PATH", help="only these")
     parser.add_argument("--most", type=int, default=SETTINGS["most"], help="mutants of a room")
     parser.add_argument("--processes", type=int, default=os.cpu_count())
     parser.add_argument("--write", action="store_true", help="store the scores")
@@ -273,7 +270,7 @@ def main(arguments: list[str] | None = None) -> int:
     import hypothesis  # noqa: F401  loaded once, for all children
     import torch  # noqa: F401
 
-    calls, scores = callers(), {}
+    calls, scores = callers(options.tests), {}
     for room in options.rooms:
         mutants = drawn(room, options.most, SETTINGS["seed"])
         with ThreadPoolExecutor(options.processes) as pool:
