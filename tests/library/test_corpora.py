@@ -14,6 +14,7 @@ from types import SimpleNamespace
 import pooch
 import pytest
 import torch
+from refusals import refused
 
 from scratchformer.data import CorpusNotice, Playhouse, corpora, load_corpus, scored_split
 from scratchformer.data import train_val_split as split
@@ -97,11 +98,11 @@ def test_a_download_comes_from_a_server(network, tmp_path, monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     (tmp_path / "input.txt").write_bytes(GOOD)
     handler = partial(SimpleHTTPRequestHandler, directory=tmp_path)
-    source = corpora.CORPORA["tinyshakespeare"]
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         url = f"http://127.0.0.1:{server.server_port}/input.txt"
-        monkeypatch.setitem(corpora.CORPORA, "tinyshakespeare", source._replace(url=url))
+        source = corpora.CORPORA["tinyshakespeare"]._replace(url=url)
+        monkeypatch.setitem(corpora.CORPORA, "tinyshakespeare", source)
         assert real("download") == ""
         server.shutdown()
 
@@ -168,22 +169,25 @@ def test_the_notice_points_at_the_callers_line_and_the_room_loads_no_large_packa
     assert done.stderr.count(f"{script}:4: CorpusNotice: the-verdict: Playhouse") == 2
 
 
-def test_the_splits_score_what_they_say_and_unknown_names_are_refused():
+def test_the_splits_score_what_they_say():
     for row in ("abcdefghijklmnopqrs", [*range(19)]):
         train, val = split(row)
         assert type(train) is type(row) and train + val == row and len(val) == 2  # int(0.9 * 19)
         assert len(split(row, fraction=0.5)[0]) == 9
     row = torch.arange(1000)
-    bounds = {name: [(part[0].item(), part[-1].item()) for part in scored_split(row, name)]
-              for name in corpora.SPLITS}  # fmt: skip
-    assert bounds["validation"] == [(0, 899), (900, 999)]
-    assert bounds["development"] == [(0, 809), (810, 899)]
-    assert bounds["rotated"] == [(100, 999), (0, 99)]
-    for call, words in (
-        (lambda: scored_split(row, "test"), "split='test', expected one of validation"),
-        (lambda: split(row, 0.0), "is not between 0 and 1"),
-        (lambda: split(row, float("nan")), "is not between 0 and 1"),
-        (lambda: load_corpus("shakespear"), "'shakespear': there are tinyshakespeare, the-v"),
+    for name, bounds in (
+        ("validation", [(0, 899), (900, 999)]),
+        ("development", [(0, 809), (810, 899)]),
+        ("rotated", [(100, 999), (0, 99)]),
     ):
-        with pytest.raises(ValueError, match=words):
-            call()
+        assert [(part[0], part[-1]) for part in scored_split(row, name)] == bounds
+
+
+test_what_is_no_split_and_no_corpus_is_refused = refused(
+    {
+        "split='test', expected one of validation": lambda: scored_split([1, 2], "test"),
+        r"0\.0 is not between 0 and 1": lambda: split([1, 2], 0.0),
+        "nan is not between 0 and 1": lambda: split([1, 2], float("nan")),
+        "'shakespear': there are tinyshakespeare, the-v": lambda: load_corpus("shakespear"),
+    }
+)
