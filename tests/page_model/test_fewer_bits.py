@@ -49,15 +49,6 @@ def test_small_weights_neither_vanish_nor_are_cut_off(size):
     assert scales.min() > 0 and (moved <= scales * 0.5001 + size / 2048).all()
 
 
-def test_by_hand():
-    weight = torch.tensor([[0.5, -1.0, 0.25, 0.0], [3.0, 6.0, -1.5, 4.6]])
-    assert rounded(weight, 3).tolist() == [
-        pytest.approx([2 / 3, -1, 1 / 3, 0], abs=1e-3),
-        [4.0, 6.0, -2.0, 4.0],
-    ]
-    assert rounded(weight, 2, "tensor").tolist() == [[0, 0, 0, 0], [6, 6, 0, 6]]
-
-
 ROWS = torch.ones(3, 4)
 test_what_cannot_be_rounded_is_refused = refused(
     {
