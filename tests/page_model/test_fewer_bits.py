@@ -31,10 +31,10 @@ node = Node(M="page_model/model.js")
 def test_no_weight_moves_by_more_than_half_a_step(bits, shared):
     weight = torch.randn(6, 64, generator=torch.Generator().manual_seed(bits)).half().float()
     weight[2] = 0
-    whole, scales = to_whole(weight, bits, shared)
+    integers, scales = to_whole(weight, bits, shared)
     assert len(scales) == {"tensor": 1, "row": 6, "group": 12}[shared]
     most = 2 ** (bits - 1) - 1
-    assert whole.abs().max() == most and whole.eq(whole.round()).all()
+    assert integers.abs().max() == most and integers.eq(integers.round()).all()
     moved = (rounded(weight, bits, shared) - weight).abs().view(len(scales), -1)
     # a scale is a float16, so the largest weight may lie just beyond the largest whole number
     assert (moved <= scales * (0.5 + most / 2048)).all()
