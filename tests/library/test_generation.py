@@ -37,16 +37,13 @@ class Fixed(nn.Module):
 
 
 def test_greedy_takes_the_likeliest_token_given_the_last_context_length_tokens():
-    model = small_gpt(dropout=0.5)
+    model = small_gpt(dropout=0.5).train()
     ids = generate(model, PROMPT, 12, temperature=0.0)
-    assert not model.training
-    assert torch.equal(ids, generate(model.train(), PROMPT, 12, temperature=0.0))  # no dropout
-    assert model.training
-    model.eval()
-    assert ids.shape == (2, 15) and torch.equal(ids[:, :3], PROMPT)
+    assert ids.shape == (2, 15) and torch.equal(ids[:, :3], PROMPT) and model.training
+    model.eval()  # without dropout, as in `generate`
     for t in range(3, 15):
-        window = ids[:, max(0, t - 8) : t]
-        assert torch.equal(ids[:, t], model(window)[:, -1].argmax(dim=-1))
+        assert torch.equal(ids[:, t], model(ids[:, max(0, t - 8) : t])[:, -1].argmax(dim=-1))
+    assert torch.equal(ids, generate(model, PROMPT, 12, temperature=0.0)) and not model.training
 
 
 def test_a_seed_repeats_the_draw_and_without_it_the_global_generator_decides():
@@ -77,8 +74,7 @@ LIKELIEST = [0.0, 1.0, 0.0, 0.0, 0.0]
     ],
 )
 def test_draws_follow_the_probabilities_sharpened_truncated_and_rescaled(settings, expected):
-    prompt = torch.zeros(4000, 1, dtype=torch.long)
-    ids = generate(Fixed(P), prompt, 1, seed=0, **settings)[:, 1]
+    ids = generate(Fixed(P), torch.zeros(4000, 1).long(), 1, seed=0, **settings)[:, 1]
     shares = torch.bincount(ids, minlength=5) / 4000
     torch.testing.assert_close(shares, torch.tensor(expected), atol=0.03, rtol=0)
     assert ((shares > 0) == (torch.tensor(expected) > 0)).all()
