@@ -24,9 +24,8 @@ def test_sinusoidal_equals_the_formula_far_positions_too(base):
     waves = sinusoidal(50_001, 32, base=base)
     for t, i in itertools.product((0, 1, 2, 63, 50_000), range(0, 32, 2)):
         expected = cmath.exp(1j * t / base ** (i / 32))
-        assert waves[t, i : i + 2].tolist() == pytest.approx(
-            [expected.imag, expected.real], abs=1e-6
-        )
+        pair = pytest.approx([expected.imag, expected.real], abs=1e-6)
+        assert waves[t, i : i + 2].tolist() == pair
     assert sinusoidal(0, 4).shape == (0, 4)
 
 
