@@ -1,6 +1,6 @@
 """How many one-place mutants of the library are killed by its tests, room by room.
 
-Usage: python -m lab.mutation [--rooms attention models] [--most 30] [--write | --held]
+Usage: python -m lab.mutation [--rooms models] [--most 30] [--tests PATH] [--write | --held]
 
 A mutant is a file of the library with one place changed (`lab/mutants.py` makes the same changes in
 worked answers). It is killed if a test that calls the changed function fails. A mutant that never
