@@ -100,7 +100,7 @@ def test_dropout_falls_on_the_sum_of_the_embeddings_and_is_off_in_evaluation(kin
     assert torch.equal(logits_of(model, ids), logits_of(model, ids))
 
 
-@pytest.mark.parametrize("sizes", [(17,), (5, 1, 1, 1, 1, 8)])
+@pytest.mark.parametrize("sizes", [(17,), (1, 1, 8, 7), (5, 1, 1, 1, 1, 8)])
 @pytest.mark.parametrize("name", ["gpt", *KINDS])
 def test_neither_a_cache_nor_padding_on_the_left_changes_a_logit(name, sizes):
     model = llama(**KINDS[name]) if name in KINDS else randomised(GPT(GPTConfig(**SIZE)))
