@@ -44,13 +44,13 @@ def off_by(program: Program, rotated: bool = True, **sizes: Any) -> float:
 def a_second_implementation_agrees(program: Program) -> None:
     """With the same weights a healthy model gives the same logits."""
     off = off_by(program)
-    found = f"with the same weights a healthy model gives other logits, by up to {off:.1f}"
+    difference = f"with the same weights a healthy model gives other logits, by up to {off:.1f}"
     if program.setting.modern:
         without = {words: off_by(program, **sizes) for words, sizes in MORE.items()}
         without["rotary positions"] = off_by(program, rotated=False)
-        for words, difference in without.items():
-            found += f"; without {words} the two {'agree' if difference < 1e-4 else 'differ'}"
-    assert off < 1e-4, found
+        for words, distance in without.items():
+            difference += f"; without {words} the two {'agree' if distance < 1e-4 else 'differ'}"
+    assert off < 1e-4, difference
 
 
 QUESTIONS: dict[str, list[Invariant]] = {

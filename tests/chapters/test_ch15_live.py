@@ -93,6 +93,6 @@ def test_the_worst_moment_of_a_step_is_what_pytorch_holds(mixed, sizes):
     beside = held["weights"] + held["gradients"] + held["optimiser"]
     expected = sum(held.values()) - beside
     if L * 16 * C < V:  # else the worst moment comes later, among the blocks
-        assert most_at_once(step, own=model.parameters()) == pytest.approx(expected, rel=0.03)
+        assert most_at_once(step, exclude=model.parameters()) == pytest.approx(expected, rel=0.03)
     else:
-        assert most_at_once(step, own=model.parameters()) > 0.9 * expected
+        assert most_at_once(step, exclude=model.parameters()) > 0.9 * expected

@@ -2,11 +2,12 @@
 
 import re
 
-from scratchformer_course.kit import facts
+from scratchformer_course.kit import chapter_facts
+from scratchformer_course.kit.reading_time import EXERCISE
 from tests.site.browsing import parsed
 from tests.site.conftest import ROOT
 
-CHAPTERS = facts.chapters(ROOT)
+CHAPTERS = chapter_facts.chapters(ROOT)
 
 
 def test_a_syllabus_has_no_chapter_before_one_that_it_needs(site):
@@ -22,5 +23,5 @@ def test_a_syllabus_has_no_chapter_before_one_that_it_needs(site):
             total = sum(CHAPTERS[number].minutes for number in numbers)
             assert reading.get_text() == f"reading {total} min"
             exercises = re.findall(r"\d+\.\d+", lab.get_text())
-            assert f"{facts.EXERCISE * len(exercises)} min" in lab.get_text()
+            assert f"{EXERCISE * len(exercises)} min" in lab.get_text()
     assert set(re.findall(r"/(\d\d)_", str(weeks))) == set(CHAPTERS)

@@ -9,7 +9,7 @@ from readers import NOTEBOOKS, ROOT
 
 import scratchformer
 from scratchformer.shipped import shipped_record
-from scratchformer_course.kit import facts
+from scratchformer_course.kit import chapter_facts
 from scratchformer_course.measurements import load_measurements
 from scratchformer_course.teaching.tables import chapters, exercises
 from tests.quoted_numbers import NUMBER
@@ -45,7 +45,7 @@ def counted():
         "silent bugs": len(load_measurements("silent_bugs")["patients"]),
         "classes": len({*EXAMINED["healthy"], *(row["kind"] for row in built)}),
         "faulty": len({row["kind"] for row in built if row["verdict"] == "fault"}),
-        "hours": round(sum(c.minutes for c in facts.chapters(ROOT).values()) / 60),
+        "hours": round(sum(c.minutes for c in chapter_facts.chapters(ROOT).values()) / 60),
     }
 
 
