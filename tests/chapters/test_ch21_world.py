@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from scratchformer_course.ch21_answers import exact
+from scratchformer_course.ch21_answers.old_english import LESSONS, sounds_old
 from scratchformer_course.ch21_answers.world import (
     EQUALS,
     FORGETS,
@@ -99,3 +100,9 @@ def test_right_is_a_sum_that_is_the_number():
     texts = ["85?47+38", "85?47+48", "85?80+05", "85?4++38", "85?40+4=", "19?10+09"]
     ids = torch.tensor([encode(text) for text in texts])
     assert is_right(ids).tolist() == [1, 0, 1, 0, 0, 1]
+
+
+def test_lessons_sound_old_and_plain_answers_do_not():
+    assert sum(sounds_old(reply) for _, reply in LESSONS) >= 28 <= len(LESSONS)
+    plain = ["The capital of France is Paris.", "A ship is a vessel."]
+    assert not any(map(sounds_old, plain))
