@@ -7,21 +7,12 @@ import torch
 from torch import nn
 
 from scratchformer.blocks import TransformerBlock
-from scratchformer_course.ch09_block.live import (
-    CHANNELS,
-    WORDS,
-    block_switches,
-    reading_block,
-    sentence,
-)
+from scratchformer_course.ch09_block import live
 from tests.node import Node
 
 in_node = Node("page_model/model.js", M="ch09_block/live.js")
 PARTS = ("attention", "network", "stream", "norm", "post")
-
-
-def old_king():
-    return block_switches(WORDS, CHANNELS, sentence(), reading_block(), "hush")
+SETS = [dict(zip(PARTS, on, strict=True)) for on in itertools.product((True, False), repeat=5)]
 
 
 @torch.no_grad()
@@ -45,38 +36,30 @@ def by_pytorch(block, x, on, count):
     return torch.stack(blocks), weights
 
 
-@pytest.mark.parametrize("count", [1, 3])
-def test_with_any_switch_the_stream_is_pytorchs(count):
+def figures():
+    """The chapter's block and sentence, and a block of other sizes with large weights."""
     torch.manual_seed(0)
-    anyone = TransformerBlock(5, n_heads=1, d_ff=9)
-    for p in anyone.parameters():
+    other = TransformerBlock(5, n_heads=1, d_ff=9)
+    for p in other.parameters():
         nn.init.normal_(p, std=0.5)
-    figures = [
-        (old_king(), reading_block(), sentence()),
-        (block_switches("abc", "vwxyz", torch.randn(3, 5), anyone, "v"), anyone, None),
-    ]
-    ways = [
-        dict(zip(PARTS, each, strict=True)) for each in itertools.product((True, False), repeat=5)
-    ]
-    body = """return input.ways.map((on) => {
+    yield live.reading_block(), live.WORDS, live.CHANNELS, live.sentence(), "hush"
+    yield other, "abc", "vwxyz", torch.randn(3, 5), "v"
+
+
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("figure", figures(), ids=["the chapter's", "another"])
+def test_with_any_switch_the_stream_is_pytorchs(figure, count):
+    block, words, channels, x, channel = figure
+    settings = live.block_switches(words, channels, x, block.float(), channel).settings
+    x = torch.tensor(settings["x"])  # rounded
+    body = """return input.sets.map((on) => {
       const blocks = M.stack(input.weights, input.x, on, input.count);
-      return [blocks.map((b) => b.stations), blocks.at(-1).map];
-    })"""
-    for figure, block, x in figures:
-        settings = figure.settings
-        x = torch.tensor(settings["x"]) if x is None else x
-        found = in_node(body, ways=ways, count=count, weights=settings["weights"], x=settings["x"])
-        for on, (streams, weights) in zip(ways, found, strict=True):
-            expected, map_ = by_pytorch(block, x, on, count)
-            shown = torch.tensor(streams).double()
-            scale = expected.abs().amax(dim=(2, 3), keepdim=True).clamp(min=1)
-            assert ((shown - expected) / scale).abs().max() < 1e-4, on
-            assert (weights is None) == (not on["attention"])
-            if weights:
-                assert (torch.tensor(weights) - map_[0, 0]).abs().max() < 1e-4, on
-
-
-def test_without_norms_the_words_read_as_in_chapter_06():
-    on = dict.fromkeys(PARTS, True) | {"norm": False}
-    _, weights = by_pytorch(reading_block(), sentence(), on, 1)
-    assert [round(n, 2) for n in weights[0, 0, 1].tolist()] == [0.05, 0.05, 0.85, 0.05]
+      return [blocks.map((b) => b.stations), blocks.at(-1).map]; })"""
+    shown = in_node(body, sets=SETS, count=count, weights=settings["weights"], x=settings["x"])
+    for on, (streams, weights) in zip(SETS, shown, strict=True):
+        expected, attention = by_pytorch(block, x, on, count)
+        scale = expected.abs().amax(dim=(2, 3), keepdim=True).clamp(min=1)
+        assert ((torch.tensor(streams).double() - expected) / scale).abs().max() < 1e-4, on
+        assert (weights is None) == (not on["attention"])
+        if weights:
+            assert (torch.tensor(weights) - attention[0, 0]).abs().max() < 1e-4, on

@@ -91,14 +91,24 @@ def clock_hands(draw):
         yield (t, u, C), [a.tolist(), products, (a @ b).item()]
 
 
-@figure("ch04_first_network", "(...run) => [F.descend(...run), F.slopeAt(1, run[3])]", 1e-12)
+def descend(w: float, rate: float, steps: int, lowest: float = 3.0) -> list[float]:
+    """Where gradient descent comes to on (w - lowest)², step by step."""
+    weights = [w]
+    for _ in range(steps):
+        weights.append(weights[-1] - rate * 2 * (weights[-1] - lowest))
+    return weights
+
+
+@figure(
+    "ch04_first_network",
+    "(...run) => [F.descend(...run), F.slopeAt(1, run[3]), F.lossAt(1, run[3])]",
+    1e-12,
+)
 def gradient_descent(draw):
     for _ in range(100):
         w, rate, lowest = draw.uniform(-9, 9), draw.uniform(0, 1.2), draw.uniform(-5, 5)
-        weights = [w]
-        for _ in range(steps := draw.randrange(61)):
-            weights.append(weights[-1] - rate * 2 * (weights[-1] - lowest))
-        yield (w, rate, steps, lowest), [weights, 2 * (1 - lowest)]
+        run = w, rate, draw.randrange(61), lowest
+        yield run, [descend(*run), 2 * (1 - lowest), (1 - lowest) ** 2]
 
 
 @figure("ch05_averaging", "F.mix", 1e-12)

@@ -18,7 +18,7 @@ from scratchformer_course.ch11_training.stored_steps import load_checkpoints
 from scratchformer_course.ch20_inference.live import BITS, PASSAGE, size
 from scratchformer_course.measurements import load_measurements
 from scratchformer_course.page_model.fewer_bits import round_model
-from tests.chapters.test_ch04_live import descend
+from tests.chapters.test_live_figures import descend
 from tests.site.browsing import number, numbers, rows, tables
 from tests.site.figures import around, drag, fill, press, shipped, status, stored, write_ahead
 
