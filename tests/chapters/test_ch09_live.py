@@ -47,7 +47,7 @@ def figures():
 
 
 @pytest.mark.parametrize("count", [1, 3])
-@pytest.mark.parametrize("figure", figures(), ids=["the chapter's", "another"])
+@pytest.mark.parametrize("figure", [*figures()], ids=["the chapter's", "another"])
 def test_with_any_switch_the_stream_is_pytorchs(figure, count):
     block, words, channels, x, channel = figure
     settings = live.block_switches(words, channels, x, block.float(), channel).settings
