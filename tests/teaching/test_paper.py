@@ -54,7 +54,7 @@ def test_every_number_of_the_paper_is_counted_and_none_is_stale():
     for name in (RELEASE, "GPT-2", "CC BY 4.0"):  # their numbers count nothing
         assert name in text
         text = text.replace(name, "")
-    written = {found.rstrip(",") for found in NUMBER.findall(re.sub(r"@\w+", "", text))}
+    written = {number.rstrip(",") for number in NUMBER.findall(re.sub(r"@\w+", "", text))}
     assert written == set(map(str, counted().values())), counted()
 
 
