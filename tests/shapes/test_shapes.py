@@ -41,6 +41,7 @@ TRUTHS = {
     "f(torch.ones(2, 3)), f(torch.ones(3, 3))",
     "a new size": "T = 3\nx = torch.ones(3)  # (T,)\nT = 5\ny = torch.ones(5)  # (T,)",
     "elements left out": "U, S, _ = torch.ones(3, 2), torch.ones(2), 0  # (V, width), (width,)",
+    "the head of a loop": "for row in torch.ones(3, 2).split(1):  # each (1, C)\n    pass",
     "an iterator": "x, y = (torch.ones(i) for i in (2, 3))  # (B,) and (T,)",
     "prose": "pairs = {}  # (int, int) -> int\nn = 1  # as in f(B, T), or (Sennrich 2016)\n"
     "m = 2  # n -> (sorted n-grams, counts)\nt = 'a'  # of the letter T (A, B or C)",
