@@ -177,19 +177,14 @@ def words_that_a_row_reads(draw):
         yield (row.tolist(),), order[:needed].tolist()
 
 
-PARAMETERS = {  # of the package, by the names in the figure
+PACKAGE = {  # its names of parts, where the figure has others
     "token table": "token embedding",
     "position table": "position embedding",
-    "attention": "attention",
-    "feed-forward": "feed-forward",
-    "norms": "norms",
-}
-OPERATIONS = {
     "attention's matrices": "attention projections",
     "scores and mixing": "attention scores and mixing",
-    "feed-forward": "feed-forward",
-    "output head": "output head",
 }
+PARAMETERS = ("token table", "position table", "attention", "feed-forward", "norms")
+OPERATIONS = ("attention's matrices", "scores and mixing", "feed-forward", "output head")
 
 
 @figure(
@@ -210,8 +205,8 @@ def costs_of_a_gpt(draw):
             V, T, C, L = 65, 64, 48, 3
         config = GPTConfig(V, T, C, n_heads=1, n_layers=L)
         counted, forward = scaling.count_parameters(config), scaling.forward_flops(config)
-        parameters = {name: counted[part] for name, part in PARAMETERS.items()}
-        operations = {name: 3 * forward[part] // T for name, part in OPERATIONS.items()}
+        parameters = {name: counted[PACKAGE.get(name, name)] for name in PARAMETERS}
+        operations = {name: 3 * forward[PACKAGE.get(name, name)] // T for name in OPERATIONS}
         most = draw.choice((10**7, 8 * 10**9, 24 * 10**9, 80 * 10**9)) if i else 10**7
         n, text = sum(counted.values()), T * 4 * ((16 * L + 2) * C + 3 * V)
         fits = max(0, (most - 16 * n) // text)

@@ -122,6 +122,7 @@ def test_a_verdict_shows_itself_as_text_and_html():
     bad = Verdict("1.2", "try again", "`a<b>` is\nwrong")
     assert not bad and repr(bad) == "Exercise 1.2, try again: `a<b>` is\nwrong"
     assert "a&lt;b&gt;</code> is<br>wrong" in bad._repr_html_()
+    assert "passed" in repeat(right_repeat)._repr_html_() and repeat(right_repeat)
 
 
 def test_an_argument_changed_in_place_is_told_by_its_name_and_the_original_survives():
@@ -231,6 +232,7 @@ class Words(list):
         (double, lambda x: torch.ones(3), "of shape (3,), but (2,) is expected"),
         (double, lambda x: torch.tensor([2.0, math.nan]), "NaN or infinity in 1 of 2"),
         (total, lambda data: math.nan, "returned nan, not a finite number"),
+        (double, lambda x: torch.tensor([2.0004, 4.0]), "returned 2.0004 at [0], expected 2."),
         (double, lambda x: torch.tensor([2j, 4j]), "is a complex64 tensor"),
         (pair, lambda n: (torch.zeros(n), torch.eye(n) + 1), "returned 2 at [0, 0], expected 1 in"),
         (pair, lambda n: (torch.zeros(n - 1), torch.eye(n)), "of shape (29,), but (30,) is expect"),
