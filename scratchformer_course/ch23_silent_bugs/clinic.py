@@ -90,13 +90,14 @@ def broken_by(program: Program, invariants: list[Invariant]) -> str | None:
 class Case:
     """A patient of the clinic: its symptom, its diagnosis, and who has met the fault in public.
 
-    `others` are four wrong diagnoses, by name, with what speaks against them.
+    `event` says what happened there, and `others` are four wrong diagnoses, by name, with what
+    speaks against them.
     """
 
     symptom: str
     cause: str
     thread: str
-    found: str
+    event: str
     others: dict[str, str]
     near: bool = False  # what happened there is a near relation of this fault
 

@@ -232,12 +232,12 @@ def a_budget_spent(draw):
         yield (astuple(law),), [float(law(3e4, 7e5)), *best, wasted(law, 5e11, 9e4)]
 
 
-@figure("ch19_since_gpt2", "(said, on) => F.found(said, new Set(on))[0].sort()")
+@figure("ch19_since_gpt2", "(answers, on) => F.found(answers, new Set(on))[0].sort()")
 def answers_of_a_set_of_switches(draw):
-    said = lines(load_measurements("real_lines")).settings["said"]
+    answers = lines(load_measurements("real_lines")).settings["said"]
     for n in range(5):
         for on in itertools.combinations(sorted(PARTS), n):
-            yield (said, on), list(on)
+            yield (answers, on), list(on)
 
 
 @figure("ch20_inference", "(texts, text, n) => F.guess(F.unpack(texts), text, n)")
