@@ -60,22 +60,17 @@ def guesses():
     for path in (*NOTEBOOKS, *PAGES):
         cells = cells_of(path)
         sources = [cell.source if cell.cell_type == "markdown" else "" for cell in cells]
-        tags = [(i, tag[0]) for i, source in enumerate(sources) for tag in MARKER.finditer(source)]
-        named = [(i, dict(re.findall(r'([\w-]+)="([^"]*)"', tag))) for i, tag in tags]
-        of_kind = {(a["class"], a["data-question"]): i for i, a in named}
-        for i, attrs in named:
-            attrs = {name: unescape(value) for name, value in attrs.items()}
-            question = attrs["data-question"]
-            if attrs["class"] == "course-guess":
-                begin = of_kind.get(("course-guess-result", question), i)
-                shown = filter(shows_something, cells[begin + 1 :])
-                text = (
-                    text_of(next(shown))
-                    if "data-output" in attrs
-                    else covered("\n\n".join(sources), question)
-                )
-                page = path.stem if path.suffix == ".md" else path.stem[:2]
-                yield f"{page}/{question}", attrs, text
+        page = path.stem if path.suffix == ".md" else path.stem[:2]
+        for i, source in enumerate(sources):
+            for tag in MARKER.finditer(source):
+                attrs = {n: unescape(v) for n, v in re.findall(r'([\w-]+)="([^"]*)"', tag[0])}
+                if attrs["class"] != "course-guess":
+                    continue
+                if "data-output" in attrs:
+                    text = text_of(next(filter(shows_something, cells[i + 1 :])))
+                else:
+                    text = covered("\n\n".join(sources), attrs["data-question"])
+                yield f"{page}/{attrs['data-question']}", attrs, text
 
 
 GUESSES = list(guesses())
