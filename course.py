@@ -51,10 +51,18 @@ def python_of(environment: Path) -> Path:
 
 
 def is_ready(environment: Path, name: str) -> bool:
-    """Whether an environment was finished after the last change of what says what it holds."""
+    """Whether an environment was finished, here, after the last change of what it should hold."""
     ready = environment / "ready"
     files = [ROOT / name, ROOT / "pyproject.toml", *ROOT.glob("constraints/*.txt")]
-    return ready.is_file() and all(ready.stat().st_mtime >= f.stat().st_mtime for f in files)
+    return is_finished_at_its_place(environment) and all(
+        ready.stat().st_mtime >= file.stat().st_mtime for file in files
+    )
+
+
+def is_finished_at_its_place(environment: Path) -> bool:
+    """Whether it was finished and has not been moved: its scripts name where they were made."""
+    ready = environment / "ready"
+    return ready.is_file() and ready.read_text("utf-8") == str(environment)
 
 
 def make_environment(environment: Path) -> tuple[str | Path, ...]:
@@ -68,7 +76,8 @@ def make_environment(environment: Path) -> tuple[str | Path, ...]:
             "Python {}.{} found; 3.10 to 3.14 is needed: python3.12 course.py …, "
             "or make PYTHON=python3.12 …".format(*version)
         )
-    run(sys.executable, "-m", "venv", environment)
+    as_new = [] if is_finished_at_its_place(environment) else ["--clear"]
+    run(sys.executable, "-m", "venv", *as_new, environment)
     fixed = "constraints/{}.{}.txt".format(*version)
     return (python_of(environment), *PIP, "-c", fixed)
 
@@ -78,7 +87,7 @@ def book_python() -> Path:
     name = "requirements.txt"
     if not is_ready(BOOK_ENVIRONMENT, name):
         run(*make_environment(BOOK_ENVIRONMENT), "-r", name)
-        (BOOK_ENVIRONMENT / "ready").touch()
+        (BOOK_ENVIRONMENT / "ready").write_text(str(BOOK_ENVIRONMENT), "utf-8")
     return python_of(BOOK_ENVIRONMENT)
 
 
@@ -99,7 +108,7 @@ def lab_python(torch: str) -> Path:
         settings = LAB_ENVIRONMENT / "share" / "jupyter" / "lab" / "settings"
         settings.mkdir(parents=True, exist_ok=True)
         (settings / "overrides.json").write_text(QUIET_LAB, encoding="utf-8")
-        (LAB_ENVIRONMENT / "ready").touch()
+        (LAB_ENVIRONMENT / "ready").write_text(str(LAB_ENVIRONMENT), "utf-8")
     return python
 
 

@@ -59,6 +59,7 @@ NOTED = {
     "gradients": "weights that no text needs, as those for pictures or another model's states, "
     "or that choose by rank alone, as an indexer's",
     "positions": "a norm, or learned scales of channels, stand behind the rotation",
+    "cache": "after the first call, it reads one token a call",
 }
 
 

@@ -60,7 +60,9 @@ FILL_IN = """Object.entries(values).forEach(([label, value]) => {
   field.value = value;
   field.dispatchEvent(new Event("input", { bubbles: true }));
 })"""
-SCRIPTS = (LOADER, "page_model/model.js", "tab_trainer/matrix.js", "tab_trainer/trainer.js")
+SCRIPTS = (LOADER, "page_model/model.js") + tuple(
+    f"tab_trainer/{name}.js" for name in ("kernels", "matrix", "trainer")
+)
 IN_NODE = """
 for (const path of process.argv.slice(1)) require(path);
 const Tr = course.trainer;
@@ -73,7 +75,7 @@ const batches = Tr.windows(Int32Array.from(train), batch_size, T, seed);
 for (let i = 0; i < steps; i++) run.update(batches.next().value);
 const seconds = (performance.now() - start) / 1000;
 let sum = 0, count = 0;
-for (const piece of Tr.pieces(Int32Array.from(scored), T, batch_size)) {
+for (const piece of Tr.scoringBatches(Int32Array.from(scored), T, batch_size)) {
   sum += run.score(piece) * piece.y.length;
   count += piece.y.length;
 }

@@ -52,6 +52,17 @@ def atomic_write(path: str | Path) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def read_json(path: str | Path) -> dict:
+    """The object in a JSON file. Raises ValueError, which names the file, if it holds no such."""
+    try:
+        value = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path} is damaged: {error}") from error
+    if not isinstance(value, dict):
+        raise ValueError(f"{path} holds a {type(value).__name__}, expected an object of JSON")
+    return value
+
+
 def to_json(value: object, indent: int | None = None) -> str:
     """JSON, which knows no infinity: floats that are not finite are written as words ("inf")."""
 

@@ -250,8 +250,3 @@ interface Document {
 interface Window {
   MathJax?: any;
 }
-// Sphinx's, on its page of search
-declare var DOCUMENTATION_OPTIONS: any;
-declare var Search: any;
-declare var Stemmer: any;
-declare function _highlightText(node: Node, text: string, className: string): void;

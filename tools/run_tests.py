@@ -209,7 +209,11 @@ def changed(since: str) -> list[str]:
     listed = [[*git, "diff", "--name-only", since], [*git, "ls-files", "-o", "--exclude-standard"]]
     paths: set[str] = set()
     for command in listed:
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+        try:
+            done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+        except (OSError, subprocess.CalledProcessError) as error:
+            reason = str(getattr(error, "stderr", "")).partition("\n")[0] or error
+            raise SystemExit(f"quick asks git what has changed since {since}: {reason}") from None
         paths |= set(done.stdout.splitlines())
     return sorted(paths)
 

@@ -128,7 +128,7 @@ course.define("codeCell", () => {
   function build(box, python) {
     const number = box.dataset.exercise;
     const cells = [...box.querySelectorAll(":scope > .cell")];
-    const cell = cells.find((each) => /^checks\./m.test(each.textContent));
+    const cell = cells.find((codeCell) => /^checks\./m.test(codeCell.textContent));
     const stub = cell.querySelector("pre").textContent.trimEnd();
     const keys = el("p.course-keys", { id: `keys-${number}` }, KEYS);
     const field = el("textarea", {
@@ -235,9 +235,9 @@ course.define("codeCell", () => {
     }
   }
 
-  const found = course.isPage && document.currentScript?.dataset;
-  if (found) {
-    const python = newPython(found.room, found.scripts);
+  const script = course.isPage && document.currentScript?.dataset;
+  if (script) {
+    const python = newPython(script.room, script.scripts);
     for (const box of document.querySelectorAll("section[data-exercise]")) build(box, python);
   }
   return { edit };

@@ -15,21 +15,31 @@ course.define("progress", () => {
 
   // ---- calculations, which need no page ----------------------------------------------------
 
-  const counted = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
+  const plural = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
+
+  // What a text of this course's ticks holds: { done: ids }, and what a newer edition may have added;
+  // null if it is another text
+  function contentOf(text) {
+    try {
+      const content = JSON.parse(text);
+      const isOurs = content.course === FORMAT.course && content.what === FORMAT.what;
+      return isOurs ? content : null;
+    } catch {
+      return null; // no JSON, or nothing in it
+    }
+  }
 
   // The ids in a file's text; throws an Error in words that a reader can use
   function fromFile(text) {
-    let content = null;
-    try {
-      content = JSON.parse(text);
-    } catch {} // no JSON
-    const isOurs = Object.entries(FORMAT).every(([key, value]) => content?.[key] === value);
-    if (!isOurs || !Array.isArray(content.done))
-      throw new Error("It is not a file of this course's ticks.");
-    return new Set(content.done);
+    const ids = contentOf(text)?.done;
+    if (!Array.isArray(ids)) throw new Error("It is not a file of this course's ticks.");
+    return new Set(ids);
   }
 
-  const toFile = (done) => JSON.stringify({ ...FORMAT, done: [...done].sort() }, null, 1);
+  // The text of these ids; what else `before`, such a text, holds stays
+  /** @type {(done: Set<string>, before?: string | null) => string} */
+  const toFile = (done, before = null) =>
+    JSON.stringify({ ...FORMAT, ...contentOf(before), done: [...done].sort() }, null, 1);
 
   // Those ids that are a chapter or an exercise of the course
   function known(chapters, ids) {
@@ -96,25 +106,36 @@ course.define("progress", () => {
 
   // Keeps the ticks, or throws an Error in words and changes nothing
   function save(done) {
-    if (!store.keep(KEY, toFile(done)))
-      throw new Error("This browser did not keep the ticks: its store is full or blocked.");
+    const before = store.recall(KEY);
+    const content = contentOf(before);
+    if (content && !Array.isArray(content.done))
+      throw new Error("A newer edition of the course keeps its ticks here, which would be lost.");
+    if (!store.keep(KEY, toFile(done, before)))
+      throw new Error("This browser did not keep the change: its store is full or blocked.");
     dispatchEvent(new Event("course-progress")); // for navigation.js
   }
 
   // ---- on a page ---------------------------------------------------------------------------
 
-  function tick(id, text, hiddenText) {
-    const box = el("input", { type: "checkbox", "data-tick": id, onchange });
-    function onchange() {
-      const done = load();
-      done[box.checked ? "add" : "delete"](id);
-      try {
-        save(done);
-      } catch {
-        box.checked = !box.checked;
+  // A line of ticks: [id, text, hidden text] of each; behind them stands why one cannot be kept
+  function ticksIn(tag, ...ticks) {
+    const status = el("span", { role: "status" });
+    const labels = ticks.map(([id, text, hiddenText]) => {
+      const box = el("input", { type: "checkbox", "data-tick": id, onchange });
+      function onchange() {
+        const done = load();
+        done[box.checked ? "add" : "delete"](id);
+        try {
+          save(done);
+          status.textContent = "";
+        } catch (error) {
+          box.checked = !box.checked;
+          status.textContent = ` ${error.message}`;
+        }
       }
-    }
-    return el("label.course-tick", box, ` ${text}`, el("span.course-unseen", hiddenText));
+      return el("label.course-tick", box, ` ${text}`, el("span.course-unseen", hiddenText));
+    });
+    return el(tag, labels, status);
   }
 
   // Sets a tick of this page; whether it is set
@@ -149,13 +170,14 @@ course.define("progress", () => {
     const exercises = sections.map(({ dataset }) => dataset.exercise);
     for (const [i, exercise] of exercises.entries()) {
       const name = `: exercise ${exercise}`;
-      const ticks = [
-        tick(workedOut(exercise), "Worked out (ticks itself)", name),
-        tick(exercise, "Written as code (ticks itself)", name),
-      ];
-      sections[i].querySelector("h3").after(el("p.course-ticks", ...ticks));
+      const ticks = ticksIn(
+        "p.course-ticks",
+        [workedOut(exercise), "Worked out (ticks itself)", name],
+        [exercise, "Written as code (ticks itself)", name],
+      );
+      sections[i].querySelector("h3").after(ticks);
     }
-    end.prepend(el("p", tick(number, "I am done with this chapter", "")));
+    end.prepend(ticksIn("p", [number, "I am done with this chapter", ""]));
     end.querySelector(".course-continue").addEventListener("click", () => {
       store.keep(PLACE, null);
       setTick(number);
@@ -168,7 +190,7 @@ course.define("progress", () => {
       for (const box of document.querySelectorAll("[data-tick]"))
         box.checked = done.has(box.dataset.tick);
       solved.value = exercises.filter((id) => done.has(id) || done.has(workedOut(id))).length;
-      words.textContent = `${solved.value} of ${counted(exercises.length, "exercise")}`;
+      words.textContent = `${solved.value} of ${plural(exercises.length, "exercise")}`;
     }
     show();
     addEventListener("course-progress", show);
@@ -203,7 +225,9 @@ course.define("progress", () => {
       importing.focus(); // since the button cannot be pressed now
     });
     const exporting = button("Export to a file", () => {
-      const url = URL.createObjectURL(new Blob([toFile(load())], { type: "application/json" }));
+      const url = URL.createObjectURL(
+        new Blob([toFile(load(), store.recall(KEY))], { type: "application/json" }),
+      );
       el("a", { href: url, download: "transformers-from-scratch-ticks.json" }).click();
       setTimeout(() => URL.revokeObjectURL(url), 1000);
       status.textContent = "The ticks were written to a file.";
@@ -245,8 +269,8 @@ course.define("progress", () => {
         save(new Set([...load(), ...ids]));
         const unknown = listed.size - ids.size;
         status.textContent =
-          `${counted(ids.size, "tick")} ${ids.size === 1 ? "was" : "were"} read from the file.` +
-          (unknown ? ` It lists ${counted(unknown, "id")} that this course does not have.` : "");
+          `${plural(ids.size, "tick")} ${ids.size === 1 ? "was" : "were"} read from the file.` +
+          (unknown ? ` It lists ${plural(unknown, "id")} that this course does not have.` : "");
         show();
       } catch (error) {
         status.textContent = `Nothing was changed. ${error.message}`;

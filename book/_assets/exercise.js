@@ -159,5 +159,5 @@ course.define("exercise", () => {
   }
 
   if (course.isPage) document.querySelectorAll(".course-question[data-exercise]").forEach(build);
-  return { judgeNumber, judgeWhich };
+  return { judgeNumber };
 });

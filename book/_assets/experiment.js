@@ -27,13 +27,14 @@ course.define("experiment", () => {
   function press(step) {
     const [name, text] = step.split(" = ");
     const all = [...figure.querySelectorAll("button, label")];
-    const named = (one) => (one.getAttribute("aria-label") ?? one.textContent).trim() === name;
-    const found = all.find(named);
+    const named = (control) =>
+      (control.getAttribute("aria-label") ?? control.textContent).trim() === name;
+    const control = all.find(named);
     if (text === undefined) {
-      found.click();
+      control.click();
       return;
     }
-    const field = figure.querySelector(`#${found.htmlFor}`);
+    const field = figure.querySelector(`#${control.htmlFor}`);
     field.value = text;
     field.dispatchEvent(new Event("input"));
   }

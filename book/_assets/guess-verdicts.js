@@ -91,12 +91,12 @@ course.define("verdicts", () => {
       ];
     }
     if (kind === "numbers") {
-      const each = asks.map(
+      const sentences = asks.map(
         (ask, i) =>
           `${ask}: your guess is ${number(values[i])}, ${source} ${number(answers[i])}. ` +
           verdict(values[i], answers[i], unit),
       );
-      return ["Your guesses.", ...each];
+      return ["Your guesses.", ...sentences];
     }
     const judged = values[0] === answers[0] ? " You are right." : "";
     return [`Your guess: ${values[0]}.`, `${upper}: ${answers[0]}.${judged}`];

@@ -87,13 +87,12 @@ course.define("guess", () => {
     target?.scrollIntoView();
   }
 
-  // What the site's search, or a link to a text, has brought the reader here for
+  // What a link to a text has brought the reader here for
   function showSought() {
     const plain = (text) => text.toLowerCase().replace(/\s+/g, " ").trim();
     const address = performance.getEntriesByType("navigation")[0]?.name ?? ""; // …#:~:text=…
     const texts = new URLSearchParams(address.split(":~:")[1]).getAll("text");
-    const words = store.recall("sphinx_highlight_terms")?.split(" ") ?? [];
-    const sought = [...words, ...texts.map((text) => text.split(",")[0])].map(plain);
+    const sought = texts.map((text) => plain(text.split(",")[0]));
     for (const { place, open } of answers.values()) {
       if (sought.some((text) => text && plain(place.textContent).includes(text))) open();
     }
@@ -183,7 +182,6 @@ course.define("guess", () => {
     const { question } = box.dataset;
     const asked = read(box.dataset);
     const answer = answers.get(question);
-    const later = document.querySelector(`.course-guess-result[data-question="${question}"]`);
     const key = guessOf(question);
     const name = (id) => `course-guess-${question}-${id}`;
     let line = null; // the result, above what answers
@@ -206,11 +204,7 @@ course.define("guess", () => {
       }
       const guess = typed.map((text) => bare(text, asked.unit));
       show(guess, store.keep(key, guess.join(" | ")));
-      if (!later) line.firstChild.focus();
-      else {
-        const link = el("a", { href: `#${name("result")}` }, "The result comes later");
-        status.append("Your guess is kept. ", link, ".");
-      }
+      line.firstChild.focus();
     }
 
     // The guess beside what answers it, which is open from now on
@@ -224,7 +218,7 @@ course.define("guess", () => {
         course.button(text, onclick, { "aria-label": `${text} the guess: ${asked.ask}` });
       const spans = verdicts.map((text) => [" ", el("span", text)]);
       const change = button("Change", () => control.start().focus());
-      const names = { id: name("result"), role: "group", "aria-label": `Guess: ${asked.ask}` };
+      const names = { role: "group", "aria-label": `Guess: ${asked.ask}` };
       line?.remove();
       line = el("div.course-guess-line", names, [
         el("p", { tabindex: -1 }, el("strong", shown), spans),

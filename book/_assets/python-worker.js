@@ -6,9 +6,9 @@ course.define("pythonWorker", () => {
 
   function bytes(base64) {
     const text = atob(base64);
-    const found = new Uint8Array(text.length);
-    for (let i = 0; i < text.length; i += 1) found[i] = text.charCodeAt(i);
-    return found;
+    const numbers = new Uint8Array(text.length);
+    for (let i = 0; i < text.length; i += 1) numbers[i] = text.charCodeAt(i);
+    return numbers;
   }
 
   // Pyodide's files come from memory; nothing else is fetched
@@ -49,8 +49,8 @@ course.define("pythonWorker", () => {
         }
         const inPage = await started;
         send({ is: "begun", number: data.number, ...JSON.parse(inPage.late(data.number)) });
-        const found = JSON.parse(inPage.run(data.number, data.code));
-        send({ is: "verdict", number: data.number, ...found });
+        const verdict = JSON.parse(inPage.run(data.number, data.code));
+        send({ is: "verdict", number: data.number, ...verdict });
       } catch (error) {
         send({ is: "failed", why: error.message.trim().split("\n").at(-1) });
       }

@@ -1,200 +1,192 @@
-// The search page: results while a reader types, first the page that answers a usual question, and
-// words with one wrong letter are read as words of the course. Below each result is the section in which
-// the words stand, and its link opens there. Sphinx's own list gives way to this one. From disk a
-// browser lets no page read another one: results stay links to whole pages.
+// The search page: sections in which any word of a question stands, the best first, while a reader
+// types. The sections come from search-sections.js (`_ext/search_ext.py`), which a page from disk
+// can load too. They are ranked by BM25: a word counts for more the fewer sections have it, and for
+// less the longer the section is. Titles count too, and half of the page's own rank is added, so that
+// of two good sections that of the chapter about the question comes first.
 
 course.define("search", () => {
-  const AROUND = 120; // characters on each side of a word
-  const NO_PROSE =
-    ".cell, .highlight, pre, details, nav, figure, form, table, .live-figure, .course-guess-answer, " +
-    ".course-guess, .course-question, .course-report, .headerlink, script, style, h1, h2, h3, h4";
+  const SHOWN = 20;
+  const BEFORE = 40; // characters of an excerpt, before its first word and from there
+  const AROUND = 200;
+  const SATURATION = 1.2; // BM25's k₁ and b
+  const SHORTNESS = 0.75;
+  const TITLE = 2;
+  const PATH = 1; // of each title above
+  const UNSHOWN = 0.5; // a word of the code, however often it stands there
+  const PAGE = 0.5; // of the rank of a section's page
+  const TERM = 0.5; // an entry of the glossary is short, and the sections explain more
+  const GLOSSARY = "book/glossary.html#term-";
+  const COMMON = new Set(
+    `a about am an and any are as at be been but by can could did do does for from had has
+      have how i if in into is it its me my of on or our should so than that the their them then there
+      these they this to was we were what when where which who why will with would you your`.split(
+      /\s+/,
+    ),
+  );
+  const WORD = /[\p{L}\p{N}]+/gu;
 
-  // Pages that answer, whatever their words: a question is found by its words' beginnings
-  const ANSWERS = [
-    { words: /\b(instal|set.?up|colab|pip|requirements|jupyter)/, page: "book/how_to_use" },
-    { words: /\b(nans?\b|diverge|explo)/, page: "notebooks/11_training" },
-    { words: /\b(my|own|your) (own )?(text|data|file|corpus)/, page: "book/train_in_this_tab" },
-  ];
+  // A word without its endings: clips, clipped and clipping are clip
+  const stemmed = new Map();
+  function stem(word) {
+    if (!stemmed.has(word)) stemmed.set(word, cut(word.toLowerCase()));
+    return stemmed.get(word);
+  }
+  const cut = (word) =>
+    word
+      .replace(/ie(?=s$)/, "y")
+      .replace(/(?<=..)(?<![sui])s$/, "")
+      .replace(
+        /(?<=...)(?:i[sz]ation|[ai]tion|ion|ator|ing|ed|er|or|ity|ive|able|ment|ly|al|e|y|i)$/,
+        "",
+      )
+      .replace(/([^aeiouls])\1$/, "$1");
 
-  const GLOSSARY = "book/glossary";
-  const LINK = DOCUMENTATION_OPTIONS.LINK_SUFFIX;
-  DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
-  let query = "";
+  const stems = (text) =>
+    (text.toLowerCase().match(WORD) ?? []).filter((word) => !COMMON.has(word)).map(stem);
 
-  const plain = (element) => element.textContent.replace(/\s+/g, " ").trim();
+  const newBag = () => ({ counts: new Map(), length: 0 });
 
-  // What a section says itself, outside of the sections in it
-  function own(section, unwanted) {
-    const copy = section.cloneNode(true);
-    for (const element of copy.querySelectorAll(`section, script, style, ${unwanted}`)) {
-      element.remove();
+  // A section or a page as a bag of words: how often each stem stands in it, and its length
+  function fill(bag, words, weight, lengthens = true) {
+    for (const word of words) bag.counts.set(word, (bag.counts.get(word) ?? 0) + weight);
+    if (lengthens) bag.length += weight * words.length;
+  }
+
+  // How many of these bags have a word, and a function: the score of a bag for some words
+  function ranking(bags) {
+    const having = new Map();
+    for (const { counts } of bags)
+      for (const word of counts.keys()) having.set(word, (having.get(word) ?? 0) + 1);
+    const average = bags.reduce((sum, { length }) => sum + length, 0) / bags.length;
+    const rarity = (n) => Math.log(1 + (bags.length - n + 0.5) / (n + 0.5));
+    function score({ counts, length }, words) {
+      const slack = SATURATION * (1 - SHORTNESS + (SHORTNESS * length) / average);
+      const scores = words.map((word) => {
+        const count = counts.get(word);
+        return count ? (rarity(having.get(word)) * count) / (count + slack) : 0;
+      });
+      return scores.reduce((a, b) => a + b, 0);
     }
-    for (const formula of copy.querySelectorAll(".math")) {
-      formula.textContent = formula.textContent
-        .replace(/^\s*\\[([]|\\[)\]]\s*$/g, "")
-        .replace(/\\([a-z]+)/gi, "$1") // \ln is read as ln
-        .replace(/[{}]/g, "");
-    }
-    return plain(copy);
+    return { having, score };
   }
-
-  // For each word that was looked for, a pattern of it and of its other forms; Sphinx finds words
-  // by their stems, and parts of words if there is no such word
-  function patterns(edge) {
-    const [, stems, , words] = Search._parseQuery(query);
-    const stemmer = new Stemmer();
-    const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
-    return [...stems].map((stem) => {
-      const forms = [...words].filter((word) => stemmer.stemWord(word) === stem);
-      return new RegExp(`${edge}(${[stem, ...forms].map(escaped).join("|")})`, "iu");
-    });
-  }
-
-  // The texts of a section, or of a term in a list
-  function texts(place) {
-    if (place.localName === "dt") {
-      return {
-        title: plain(place).replace(/#$/, ""),
-        prose: own(place.nextElementSibling, NO_PROSE),
-        all: "",
-      };
-    }
-    const heading = place.querySelector("h1, h2, h3, h4");
-    const title = heading ? plain(heading).replace(/#$/, "") : "";
-    return { title, prose: own(place, `dl.glossary, ${NO_PROSE}`), all: own(place, "dl, nav") };
-  }
-
-  // The place that holds most of the words: in its heading, in its prose, or at least in its code
-  function best(places, wanted) {
-    /** @type {any} */
-    let found = { score: 0 };
-    for (const place of places) {
-      const { title, prose, all } = texts(place);
-      const score = wanted
-        .map((word) => (word.test(prose) ? 10 : 0) + (word.test(title) ? 5 : 0) + word.test(all))
-        .reduce((a, b) => a + b, 0);
-      if (score > found.score) found = { score, place, title, prose };
-    }
-    return found;
-  }
-
-  function excerpt({ title, prose }, wanted) {
-    const first = Math.min(...wanted.map((word) => prose.search(word)).filter((at) => at >= 0));
-    const middle = Number.isFinite(first) ? first : 0;
-    const start = middle > AROUND ? prose.indexOf(" ", middle - AROUND) + 1 : 0;
-    const end = prose.length > middle + AROUND ? prose.lastIndexOf(" ", middle + AROUND) : Infinity;
-    const text = (start ? "… " : "") + prose.slice(start, end) + (end < Infinity ? " …" : "");
-    const name = course.el("strong", title);
-    return course.el("p.context", name, prose ? " · " : "", text);
-  }
-
-  const pageTexts = {};
-  async function describe(item) {
-    const link = item.querySelector("a");
-    const address = link.href.split("#")[0];
-    pageTexts[address] ??= fetch(address).then((response) => response.text());
-    const page = new DOMParser().parseFromString(await pageTexts[address], "text/html");
-    const within = link.hash ? page.getElementById(decodeURIComponent(link.hash.slice(1))) : null;
-    const places = within ? [within] : [...page.querySelectorAll("article :is(section, dt)[id]")];
-    for (const edge of ["(?<![\\p{L}\\p{N}])", ""]) {
-      const wanted = patterns(edge);
-      const found = best(places, wanted);
-      if (!found.place) continue;
-      if (found.place !== page.querySelector("article section[id]")) link.hash = found.place.id;
-      const summary = excerpt(found, wanted);
-      item.append(summary);
-      for (const word of Search._parseQuery(query)[3]) {
-        _highlightText(summary, word, "highlighted");
-      }
-      return;
-    }
-  }
-
-  // Only a page that was opened from a result marks the words
-  document.addEventListener("click", (event) => {
-    const target = /** @type {Element} */ (event.target);
-    if (!target.closest("#search-results")) localStorage.removeItem("sphinx_highlight_terms");
-  });
 
   // Whether two words differ in one letter, or in the order of two
   function isTypo(word, other) {
-    if (Math.abs(word.length - other.length) > 1 || word === other) return false;
     let start = 0;
     while (start < word.length && word[start] === other[start]) start++;
     const [a, b] = [word.slice(start), other.slice(start)];
-    const isSwapped = a.length > 1 && a[0] === b[1] && a[1] === b[0] && a.slice(2) === b.slice(2);
-    const [longer, shorter] = a.length >= b.length ? [a, b] : [b, a];
-    return isSwapped || longer.slice(1) === shorter.slice(a.length === b.length ? 1 : 0);
+    const [rest, otherRest] = [a.slice(1), b.slice(1)];
+    const isSwapped = rest && a[0] === b[1] && a[1] === b[0] && a.slice(2) === b.slice(2);
+    return isSwapped || rest === otherRest || rest === b || a === otherRest;
   }
 
-  // A word that no page has becomes the commonest one that differs in a letter
-  function corrected(word, stemmer) {
-    const { terms, titleterms } = Search._index;
-    const stem = stemmer.stemWord(word.toLowerCase());
-    const all = Object.keys(terms);
-    const has = [...all, ...Object.keys(titleterms)].some((term) => term.startsWith(stem));
-    if (stem.length < 4 || has) return word;
-    const pages = (term) => [terms[term]].flat().length;
-    const isNear = (term) => isTypo(stem, term) || (term.length > 4 && stem.startsWith(term));
-    const [best] = all.filter(isNear).sort((a, b) => pages(b) - pages(a));
-    const within = all.filter((term) => term.includes(stem)).map(pages); // a part of longer words
-    return best && pages(best) > 5 * Math.max(0, ...within) ? best : word;
-  }
+  // What searches these sections: [address, titles, text, words that no excerpt shows]
+  function newSearch(sections) {
+    const pages = {};
+    const all = sections.map((section) => {
+      const [address, titles, text, unshown] = section;
+      const isTerm = address.startsWith(GLOSSARY);
+      const name = isTerm ? address : address.split("#")[0];
+      pages[name] ??= newBag();
+      const page = pages[name];
+      const bag = newBag();
+      const parts = [
+        [stems(text), 1],
+        [stems(titles.at(-1)), TITLE],
+        [stems(titles.slice(0, -1).join(" ")), PATH],
+        [[...new Set(stems(unshown))], UNSHOWN, false],
+      ];
+      for (const part of parts) for (const target of [bag, page]) fill(target, ...part);
+      return { section, bag, page, weight: isTerm ? TERM : 1 };
+    });
+    const ofSections = ranking(all.map(({ bag }) => bag));
+    const ofPages = ranking(Object.values(pages));
+    const vocabulary = [...ofSections.having.keys()];
+    const commonest = (words) =>
+      words.sort((a, b) => ofSections.having.get(b) - ofSections.having.get(a));
 
-  // The results, the best first, each once: [address, title]
-  function find() {
-    const { docnames, titles } = Search._index;
-    const answers = ANSWERS.filter(({ words }) => words.test(query.toLowerCase())).map(
-      ({ page }) => [page, titles[docnames.indexOf(page)], ""],
-    );
-    const found = new Map();
-    const results = Search._performSearch(...Search._parseQuery(query)).reverse();
-    const isEntry = ([page, , anchor]) => page === GLOSSARY && anchor;
-    for (const [page, title, anchor] of [...answers, ...results]) {
-      // an entry of the glossary is found as such, and the glossary once more by its words
-      if (page === GLOSSARY && !anchor && results.some(isEntry)) continue;
-      const entry =
-        isEntry([page, title, anchor]) && anchor.replace("#term-", "").replaceAll("-", " ");
-      const key = page + anchor;
-      if (!found.has(key))
-        found.set(key, [page + LINK + anchor, entry ? `${entry} · ${title}` : title]);
+    // The words of the sections that are meant: this one, those that begin so, or one with a typo
+    function meant(word) {
+      if (ofSections.having.has(word)) return [word];
+      const longer = vocabulary.filter((other) => other.startsWith(word));
+      if (longer.length || word.length < 4) return commonest(longer).slice(0, 5);
+      return commonest(vocabulary.filter((other) => isTypo(word, other))).slice(0, 1);
     }
-    return [...found.values()];
+
+    return function search(question) {
+      const words = [...new Set(stems(question).flatMap(meant))];
+      const results = all.map(({ section, bag, page, weight }) => {
+        const score = ofSections.score(bag, words);
+        return { section, score: score && weight * (score + PAGE * ofPages.score(page, words)) };
+      });
+      const found = results.filter(({ score }) => score > 0).sort((a, b) => b.score - a.score);
+      return { words, sections: found.map(({ section }) => section) };
+    };
   }
 
-  const status = course.el("p.search-summary", { role: "status" });
-  const list = course.el("ul.search");
+  // The part of a text in which most of the words are
+  function excerpt(text, words) {
+    const places = [...text.matchAll(WORD)].filter(([word]) => words.includes(stem(word)));
+    const within = (from, to) => places.filter(({ index }) => index >= from && index < to);
+    const variety = ({ index }) =>
+      new Set(within(index, index + AROUND).map(([word]) => stem(word))).size;
+    const best = places.reduce((a, b) => (variety(b) > variety(a) ? b : a), places[0]);
+    const first = best?.index ?? 0;
+    const start = first > BEFORE ? text.indexOf(" ", first - BEFORE) + 1 : 0;
+    const end = text.length > first + AROUND ? text.lastIndexOf(" ", first + AROUND) : text.length;
+    return { first, start, end, places: within(start, end) };
+  }
 
-  function show(text) {
-    const stemmer = new Stemmer();
-    query = text.trim().replace(/[\p{L}\p{N}]+/gu, (word) => corrected(word, stemmer));
-    const all = query.length > 1 ? find() : [];
-    const places = all.length === 1 ? "place" : "places";
-    const read = query === text.trim() ? "" : `, read as “${query}”`;
-    status.textContent = query.length > 1 ? `${all.length} ${places}${read}` : "";
-    list.replaceChildren(
-      ...all.map(([href, title]) => {
-        const link = course.el("a", { href });
-        link.innerHTML = title; // Sphinx escapes it
-        return course.el("li", link);
-      }),
+  // The browser marks the excerpt's first words on the page, if it can
+  function fragment(text, { first, places }) {
+    if (!places.length || !("fragmentDirective" in document)) return "";
+    const phrase = text.slice(first).split(" ", 3).join(" ");
+    return `:~:text=${encodeURIComponent(phrase).replaceAll("-", "%2D")}`;
+  }
+
+  function item([address, titles, text], words) {
+    const shown = excerpt(text, words);
+    const parts = [];
+    let at = shown.start;
+    for (const { 0: word, index } of shown.places) {
+      parts.push(text.slice(at, index), course.el("mark", word));
+      at = index + word.length;
+    }
+    const rest = text.slice(at, shown.end) + (shown.end < text.length ? " …" : "");
+    const href = address + fragment(text, shown);
+    return course.el(
+      "li",
+      course.el("a", { href }, titles.at(-1)),
+      course.el("span.course-search-path", titles.slice(0, -1).join(" › ")),
+      course.el("p", shown.start ? "… " : "", parts, rest),
     );
-    if (location.protocol !== "file:")
-      for (const item of list.children) describe(item).catch(() => {}); // the link is there
   }
 
-  // Once the index is there; Sphinx goes on filling its own list, which nobody sees
-  document.addEventListener("DOMContentLoaded", () => {
-    const results = document.getElementById("search-results");
+  function show(search, question, status, list) {
+    const { words, sections } = search(question);
+    const results = sections.length === 1 ? "1 result" : `${sections.length} results`;
+    const best = sections.length > SHOWN ? `; below are the best ${SHOWN}` : "";
+    status.textContent = question.trim() ? results + best : "";
+    list.replaceChildren(...sections.slice(0, SHOWN).map((section) => item(section, words)));
+  }
+
+  // Once the sections are there
+  function start() {
     const field = document.querySelector(".bd-search-container input[name=q]");
-    if (!results || !field) return;
-    results.replaceChildren(status, list);
-    Search.output = course.el("ul");
+    if (!field) return;
+    const status = course.el("p", { role: "status" });
+    const list = course.el("ol.course-search");
+    document.querySelector("#search-results").replaceChildren(status, list);
+    const search = newSearch(course.sections);
     let waiting = 0;
     field.addEventListener("input", () => {
       clearTimeout(waiting);
-      waiting = setTimeout(() => show(field.value), 150);
+      waiting = setTimeout(() => show(search, field.value, status, list), 150);
     });
-    show(field.value);
-  });
+    field.value = new URLSearchParams(location.search).get("q") ?? "";
+    show(search, field.value, status, list);
+  }
+
+  if (course.isPage) addEventListener("DOMContentLoaded", start);
+  return { newSearch };
 });

@@ -166,12 +166,7 @@ def leave_out_installation(cells: list[dict[str, Any]]) -> None:
 
 
 def add_to_page(app: Sphinx, pagename: str, _: str, context: dict, doctree: Any) -> None:
-    """`html-page-context`: at the end of each page, a link by which a reader reports an error.
-
-    The search page gets the script that shows what it found.
-    """
-    if pagename == "search":
-        app.add_js_file("search.js", defer="defer")
+    """`html-page-context`: at the end of each page, a link by which a reader reports an error."""
     # docutils gives entries of a bibliography a role that screen readers no longer know
     context["body"] = context.get("body", "").replace('role="doc-biblioentry"', 'role="listitem"')
     if doctree is None or not app.tags.has("addressed"):

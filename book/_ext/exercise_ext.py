@@ -197,13 +197,13 @@ def furnish_chapter(app: Sphinx, doctree: nodes.document) -> None:
     for block in [x for x in doctree.findall(nodes.literal_block) if "stream" in x["classes"]]:
         quieten_choice(block)
     sections = doctree.findall(nodes.section)
-    found = [(x, match[1]) for x in sections if (match := HEADING.match(x[0].astext()))]
-    if found:
+    headed_by_number = [(x, match[1]) for x in sections if (match := HEADING.match(x[0].astext()))]
+    if headed_by_number:
         module = importlib.import_module(f"scratchformer_course.ch{name[1]}.exercises")
         app.env.note_dependency(inspect.getfile(module))
         tables = {getattr(x, "number", ""): x for x in vars(module).values()}
         run = how_to_run(docname, app.tags.has("addressed"))
-        for section, number in found:
+        for section, number in headed_by_number:
             at = section.parent.index(section)
             section.parent[at : at + 1] = box(section, tables[number], run)
     gather_at_end(doctree[0])
@@ -217,14 +217,14 @@ def gather_at_end(chapter: nodes.section) -> None:
     cells = [x for x in chapter.findall(nodes.container) if is_cell(x, "all")]
     proofs = [x for x in cells if PROOF.match(x.get("title", ""))]
     setup = [x for x in cells if x.parent is chapter and x not in proofs]
-    for title, kind, found in (
+    for title, kind, folded in (
         ("Set-up", "setup", setup),
         ("Checks of this page", "checks", proofs),
     ):
-        shown = opened(found, headed=True)
-        for cell in found:
+        shown = opened(folded, headed=True)
+        for cell in folded:
             cell.parent.remove(cell)
-        if found:
+        if folded:
             chapter += fold(title, kind, *shown)
 
 

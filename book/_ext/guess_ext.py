@@ -3,8 +3,7 @@
 A page asks for a guess with an empty `<div class="course-guess" data-question="name" …>` (all its
 attributes: book/_assets/guess.js). Here, what answers it is put into one `course-guess-answer`:
 
-- The answer is the next output that is neither folded nor a live figure, or the next one below an
-  empty `course-guess-result` with the same name.
+- The answer is the next output that is neither folded nor a live figure.
 - `data-answer-is="prose"`: no output answers. The answer is the next prose.
 - It goes on to an empty `course-guess-end` with the same name, or else to the first paragraph, and
   at the latest to the next code, heading, exercise, live figure or other HTML.
@@ -24,7 +23,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util import logging
 
-MARKER = re.compile(r'<div\s[^>]*\bclass="course-guess(-result|-end|)"[^>]*>')
+MARKER = re.compile(r'<div\s[^>]*\bclass="course-guess(-end|)"[^>]*>')
 OUTSIDE = {"course-exercise", "course-fold", "dropdown", "toggle"}  # they stay as they are
 # Before the first paint. If the script has not come when all else has, nothing is covered.
 COVER = """(() => {
@@ -101,12 +100,11 @@ def answers(blocks: list[nodes.Element]) -> Iterator[tuple[str, list[nodes.Eleme
         if attrs["kind"]:
             continue
         question = attrs["data-question"]
-        begin = places.get(("-result", question), i)
         end = places.get(("-end", question))
         by_prose = attrs.get("data-answer-is") == "prose"
         if by_prose and end is None:
             raise ValueError(f"the guess {question} is answered by prose and has no end")
-        after = blocks[begin + 1 : end]
+        after = blocks[i + 1 : end]
         for j, node in enumerate(after):
             if can_answer(node) and (not is_cell(node) if by_prose else parts_of(node, "output")):
                 yield question, list(up_to_end(after[j:], closed=end is not None))
@@ -155,7 +153,6 @@ def add_files(app: Sphinx, pagename: str, _: str, context: dict, doctree: Any) -
     app.add_css_file("guess.css", priority=900)  # after course.css, whose colours it takes
     app.add_js_file(None, body=COVER, priority=100)
     for name in ("guess-verdicts.js", "guess.js"):
-        # before sphinx_highlight.js, which takes the words that the reader looked for away
         app.add_js_file(name, defer="defer", priority=150)
 
 

@@ -36,13 +36,13 @@ by what it draws if it can draw several things:
     :::{drawing} page_model matrix_in_a_row
     :::
 
-`race` stands for `race()`, a button that trains a GPT; what is in `race-if` is there only if the
-site is built with Tiny Shakespeare, or without it:
+`race` stands for `race()`, a button that trains a GPT. Prose about its text is there only if the
+site is built with Tiny Shakespeare, or without it (Sphinx's `only`):
 
-    :::{race-if} shakespeare
+    :::{only} shakespeare
     :::
 
-    :::{race-if} other
+    :::{only} not shakespeare
     :::
 """
 
@@ -58,6 +58,7 @@ import nbformat
 from docutils import nodes
 from docutils.parsers.rst import Directive, directives
 from sphinx.application import Sphinx
+from sphinx.config import Config
 from sphinx.util import logging
 
 FOLDER = "live"  # in the site's _static
@@ -93,8 +94,8 @@ def shipped() -> dict[str, tuple[str, str]]:
     ]
     scripts: dict[str, tuple[str, str]] = {}
     for models in files:
-        script = "".join(f"{description_script(each)}\n" for each in models)
-        scripts |= {each["hash"]: (f"model-{models[0]['hash']}.js", script) for each in models}
+        script = "".join(f"{description_script(model)}\n" for model in models)
+        scripts |= {model["hash"]: (f"model-{models[0]['hash']}.js", script) for model in models}
     text = describe_corpus(load_corpus("tinyshakespeare"))  # or what stands in for it
     scripts[text["hash"]] = (f"text-{text['hash']}.js", f"{description_script(text)}\n")
     return scripts
@@ -223,24 +224,12 @@ class RaceDirective(Directive):
         return [nodes.raw("", figure.placeholder(), format="html")]
 
 
-class IfDirective(Directive):
-    """Prose about the text that the page trains on."""
+def tag_text(app: Sphinx, config: Config) -> None:
+    """`config-inited`: the tag `shakespeare`, if that is the text on which the page trains."""
+    from scratchformer.data import load_corpus
 
-    required_arguments = 1
-    has_content = True
-
-    def run(self) -> list[nodes.Node]:
-        from scratchformer.data import load_corpus
-
-        (wanted,) = self.arguments
-        if wanted not in ("shakespeare", "other"):
-            raise self.error(f"race-if {wanted}, expected shakespeare or other")
-        is_shakespeare = load_corpus("tinyshakespeare").name == "tinyshakespeare"
-        if is_shakespeare != (wanted == "shakespeare"):
-            return []
-        text = nodes.container()
-        self.state.nested_parse(self.content, self.content_offset, text)
-        return text.children
+    if load_corpus("tinyshakespeare").name == "tinyshakespeare":
+        app.tags.add("shakespeare")
 
 
 def stored_outputs(path: Path) -> list[str]:
@@ -254,11 +243,11 @@ def stored_outputs(path: Path) -> list[str]:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Register the hook, before the one that repairs a page's list of scripts."""
+    """Register the hooks; the scripts come before the one that repairs a page's list of them."""
     app.add_directive("explorer", ExplorerDirective)
     app.add_directive("live", LiveDirective)
     app.add_directive("drawing", DrawingDirective)
     app.add_directive("race", RaceDirective)
-    app.add_directive("race-if", IfDirective)
+    app.connect("config-inited", tag_text)
     app.connect("html-page-context", add_files, priority=600)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -203,7 +203,9 @@ class OnPage:
         except MeasurementError as error:
             place = f"{self.env.docname}, line {self.lineno}"
             raise MeasurementError(f"{place}: {error}") from error
-        for name in names_in("".join([template, *(f"{{{{ {each} }}}}" for each in expressions)])):
+        for name in names_in(
+            "".join([template, *(f"{{{{ {expression} }}}}" for expression in expressions)])
+        ):
             self.env.note_dependency(str(FOLDER / f"{name}.json"))
         for path in TABLES.glob("*"):
             self.env.note_dependency(str(path))

@@ -95,7 +95,7 @@ def add_previews(app: Sphinx, pagename: str, _: str, context: dict, doctree: Any
     if doctree is not None and pagename != GLOSSARY:
         context["body"] = re.sub(
             r'(?<=glossary\.html#)(term-[^"]+)"',
-            lambda found: f'{found[0]} data-preview="{escape(first_sentences(app)[found[1]])}"',
+            lambda link: f'{link[0]} data-preview="{escape(first_sentences(app)[link[1]])}"',
             context["body"],
         )
 

@@ -6,6 +6,7 @@ training and diagnosis; torch is imported only once there is something to do.
 """
 
 import argparse
+import io
 import os
 import sys
 import warnings
@@ -18,6 +19,10 @@ __all__ = ["main", "read_config"]
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command. Returns 0, 1 after an error or a fault found, or 130 after Ctrl-C."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # not a notebook's
+            terminal = stream.isatty()  # which knows its own letters only
+            stream.reconfigure(encoding=None if terminal else "utf-8", errors="replace")
     options = _parser().parse_args(arguments)
     rank = int(os.environ.get("RANK", "0"))  # torchrun's: only the first process tells all
     try:

@@ -1,7 +1,6 @@
 """`scratchformer chat`: talk with a model, which answers as it writes."""
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,6 +11,7 @@ from torch import Tensor
 
 from scratchformer import generation
 from scratchformer.cli.tokenizer_names import tokenizer_of
+from scratchformer.files import read_json
 from scratchformer.generation.conversation import SYSTEM
 from scratchformer.models import GPT, Llama
 from scratchformer.models.llama_files import CLASSES
@@ -102,6 +102,6 @@ def _opened(source: str) -> tuple[Any, Any]:
         return Llama.pretrained(source), ByteBPE.pretrained(source)
     if not (path / "tokenizer.json").is_file() or not (path / "config.json").is_file():
         raise ValueError(f"{path} has no config.json and tokenizer.json, expected both")
-    config = dict(json.loads((path / "config.json").read_text(encoding="utf-8")))
+    config = read_json(path / "config.json")
     model_class = Llama if config.get("model_type") in CLASSES else GPT
     return model_class.from_pretrained(path), tokenizer_of(str(path / "tokenizer.json"))

@@ -15,6 +15,7 @@ from scratchformer.diagnosis.transformers_calls import (
     cache_of_transformers,
     padding_of_transformers,
 )
+from scratchformer.files import read_json
 from scratchformer.models import GPT
 
 
@@ -42,13 +43,24 @@ def _made(source: str) -> tuple[Any, dict]:
             raise ValueError(f"{module} has no function {name}")
         made = function()
         return made if isinstance(made, tuple) else (made, {})
-    config = Path(source) / "config.json"
-    if config.is_file() and "model_type" not in json.loads(config.read_text(encoding="utf-8")):
+    if Path(source).is_dir() and not _is_of_transformers(Path(source)):
         return GPT.from_pretrained(source), {}  # as `scratchformer train` writes it
     try:
         from transformers import AutoModelForCausalLM
     except ImportError:
         raise ImportError(f"{source} is read by transformers: pip install transformers") from None
-    model = AutoModelForCausalLM.from_pretrained(source)
+    try:
+        model = AutoModelForCausalLM.from_pretrained(source)
+    except Exception as error:  # a damaged file's, the hub's, the network's: many kinds
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise ValueError(f"transformers cannot read {source}: {reason:.400}") from error
     calls = {"cache": cache_of_transformers(model), "padding": padding_of_transformers(model)}
     return model, calls
+
+
+def _is_of_transformers(folder: Path) -> bool:
+    """Whether the config.json of a folder names a kind of model, as transformers writes it."""
+    try:
+        return "model_type" in read_json(folder / "config.json")
+    except (OSError, ValueError):  # our reader says what is wrong
+        return False

@@ -1,6 +1,7 @@
 """`scratchformer prepare`: texts or a dataset as token files, with a progress bar."""
 
 import argparse
+import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -17,9 +18,11 @@ def prepare(options: argparse.Namespace) -> None:
     if bool(options.dataset) == bool(options.inputs):
         raise ValueError("expected either texts or --dataset")
     files = [file for name in options.inputs for file in _files(name, options.out)]
-    from_stdin = "-" in files  # a pipe has no size, and cannot be read twice
-    if from_stdin and options.tokenizer == "char":
-        raise ValueError("char reads the text twice, which stdin does not allow: save it first")
+    # A pipe has no size, and cannot be read twice
+    pipes = [f for f in files if f == "-" or (Path(f).exists() and not Path(f).is_file())]
+    if pipes and options.tokenizer == "char":
+        name = "stdin" if pipes[0] == "-" else pipes[0]
+        raise ValueError(f"char reads the text twice, which {name} does not allow: save it first")
 
     def documents() -> Iterator[Iterable[str]]:
         yield from map(text_pieces, files)
@@ -28,7 +31,7 @@ def prepare(options: argparse.Namespace) -> None:
 
     characters = (piece for document in documents() for piece in document)
     tokenizer = tokenizer_of(options.tokenizer, characters)
-    unknown = from_stdin or options.dataset
+    unknown = pipes or options.dataset
     size = None if unknown else sum(Path(file).stat().st_size for file in files)
     try:
         with tqdm(total=size, unit="B", unit_scale=True, desc="prepare") as bar:
@@ -57,8 +60,8 @@ def _dataset_documents(options: argparse.Namespace) -> Iterator[list[str]]:
 def _files(name: str, out: Path) -> list[str]:
     """The file itself, or all files in a folder in a fixed order, hidden ones left out.
 
-    What the call writes, or has written before, is left out too; ValueError if nothing else is
-    there.
+    Links are followed. What the call writes, or has written before, is left out too. Raises
+    ValueError if nothing else is there, for a link that leads nowhere or back to where it stands.
     """
     written = {(out / file).resolve() for file in TOKEN_FILES}
     if name == "-":
@@ -66,9 +69,25 @@ def _files(name: str, out: Path) -> list[str]:
     if not Path(name).is_dir():
         files = [name] if Path(name).resolve() not in written else []
     else:
-        inside = (p.relative_to(name) for p in sorted(Path(name).rglob("*")) if p.is_file())
-        seen = (Path(name, p) for p in inside if not any(q[0] == "." for q in p.parts))
-        files = [str(path) for path in seen if path.resolve() not in written]
+        files = [str(path) for path in _inside(Path(name)) if path.resolve() not in written]
     if not files:
         raise ValueError(f"{name} has no text but what is written to {out}, expected another input")
     return files
+
+
+def _inside(folder: Path) -> list[Path]:
+    """All files of a folder that are not hidden, in a fixed order, those behind links too."""
+
+    def refuse(error: OSError) -> None:
+        raise error
+
+    files: list[Path] = []
+    for path, folders, names in os.walk(folder, onerror=refuse, followlinks=True):
+        folders[:] = [name for name in folders if name[0] != "."]
+        for link in (Path(path, name) for name in folders if Path(path, name).is_symlink()):
+            if Path(path).resolve().is_relative_to(link.resolve()):
+                raise ValueError(f"the link {link} leads back to {link.resolve()}: remove it")
+        files += [Path(path, name) for name in names if name[0] != "."]
+    if missing := [file for file in files if not file.exists()]:
+        raise ValueError(f"the link {missing[0]} leads nowhere, expected a text there")
+    return sorted(file for file in files if file.is_file())

@@ -1,6 +1,7 @@
 """`scratchformer train`: one run, from a configuration to a model, by one process or several."""
 
 import argparse
+import contextlib
 import functools
 import hashlib
 import os
@@ -110,7 +111,8 @@ def _train(
     with tqdm(total=steps, initial=first, unit="step", desc="train", disable=not speaks) as bar:
 
         def after_step(state: TrainingState) -> None:
-            bar.update()
+            with contextlib.suppress(OSError):  # who watched has gone: the run goes on
+                bar.update()
             folder.has_stepped = True
             if not state.evaluated:
                 return
@@ -121,7 +123,8 @@ def _train(
                 folder.write_losses(history)
                 losses = f"training {history.train_loss[-1]:.4f}"
                 losses += f", validation {history.val_loss[-1]:.4f} nats per token"
-                bar.write(f"step {state.step:,} of {steps:,}: {losses}")
+                with contextlib.suppress(OSError):
+                    bar.write(f"step {state.step:,} of {steps:,}: {losses}")
 
         history = learn(callbacks=[after_step], checkpoint=folder.checkpoint, resume=first > 0)
     folder.save(model, folder.path)

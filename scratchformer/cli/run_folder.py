@@ -11,7 +11,7 @@ from matplotlib.figure import Figure  # not pyplot: no window, no screen needed
 from torch import nn
 
 from scratchformer.data.folders import RUN_FILES, names_in, refuse_another_owner
-from scratchformer.files import atomic_write, locked, remove_parts, to_json
+from scratchformer.files import atomic_write, locked, read_json, remove_parts, to_json
 from scratchformer.plots import loss_curves
 from scratchformer.training import History, distributed
 from scratchformer.training.checkpoints import load_weights, read_header
@@ -95,7 +95,7 @@ class RunFolder:
     def _read_settings(self) -> dict[str, dict]:
         path = self.path / "run.json"
         try:
-            before = json.loads(to_json(json.loads(path.read_text(encoding="utf-8"))))
+            before = json.loads(to_json(read_json(path)))
             if not all(isinstance(before[table], dict) for table in ("data", "model", "training")):
                 raise ValueError("not a table")
             return before

@@ -1,10 +1,10 @@
 """The tokenizers that both commands know by name."""
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
 
 from scratchformer import tokenizers
+from scratchformer.files import read_json
 
 
 def tokenizer_of(name: str, texts: Iterable[str] = ()):
@@ -19,7 +19,7 @@ def tokenizer_of(name: str, texts: Iterable[str] = ()):
     if not Path(name).is_file():
         raise ValueError(f"no tokenizer {name!r}, expected gpt2, char or a saved file")
     try:
-        kind = json.loads(Path(name).read_text(encoding="utf-8"))["tokenizer"]
+        kind = read_json(name)["tokenizer"]
         return getattr(tokenizers, kind).load(name)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise ValueError(f"{name} is not a saved tokenizer ({error})") from error

@@ -9,7 +9,8 @@ def dataset_rows(
 ) -> Iterator[dict]:
     """The rows of a split, streamed: nothing is downloaded that is not read.
 
-    `name` is a dataset of the hub, or a folder with .jsonl, .json, .csv or .parquet files.
+    `name` is a dataset of the hub, or a folder with .jsonl, .json, .csv or .parquet files; a folder
+    of that name counts first.
     Raises ImportError without the optional package, and ValueError, which says what to check, for
     whatever it cannot open.
     """
@@ -19,8 +20,15 @@ def dataset_rows(
         raise ImportError(
             "Hugging Face datasets is not installed: run `pip install datasets`"
         ) from error
+    source = str(Path(name).resolve()) if Path(name).is_dir() else str(name)
+    readers = getattr(datasets.packaged_modules, "_PACKAGED_DATASETS_MODULES", {})
+    if source in readers:  # which would take whatever files this folder has
+        raise ValueError(
+            f"there is no folder {source}, and to `datasets` that is a kind of file, expected a "
+            "dataset of the hub or a folder"
+        )
     try:
-        rows = iter(datasets.load_dataset(str(name), subset, split=split, streaming=True))
+        rows = iter(datasets.load_dataset(source, subset, split=split, streaming=True))
         first = next(rows, None)
     except Exception as error:  # its own, the hub's, the network's: many kinds
         reason = " ".join(f"{type(error).__name__}: {error}".split())

@@ -231,7 +231,7 @@ def read_header(path: str | Path) -> dict:
             raise ValueError(f"format {header['format']!r}, expected {FORMAT!r}")
         if (size := Path(path).stat().st_size) != expected:
             raise ValueError(f"{size:,} bytes, expected {expected:,}")
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ValueError(f"{path} is not a whole token file ({error})") from error
     return header
 

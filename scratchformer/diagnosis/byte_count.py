@@ -24,7 +24,10 @@ class Pieces:
         return np.frombuffer(text.encode("utf-8"), f">u{self.size}").tolist()
 
     def decode(self, ids) -> str:
-        return np.array(ids, f">u{self.size}").tobytes().decode("utf-8", "replace")
+        return b"".join(map(self.token_bytes, ids)).decode("utf-8", "replace")
+
+    def token_bytes(self, i: int) -> bytes:
+        return int(i).to_bytes(self.size, "big")
 
 
 class Fixed(nn.Module):
@@ -41,8 +44,8 @@ class Fixed(nn.Module):
 def diagnose_bits_per_byte(measure: Callable[[nn.Module, Pieces, str, int], float]) -> Report:
     """Test `measure(model, tokenizer, text, context_length)`: bits per byte of the text.
 
-    The models are so simple that the right answer is known. The tokenizer has `encode` and
-    `decode`, and the model gives logits (B, T, V) for at most `context_length` ids (B, T).
+    The models are so simple that the right answer is known. The tokenizer has `encode`, `decode`
+    and `token_bytes`, and the model gives logits (B, T, V) for at most `context_length` ids (B, T).
     """
     even = Fixed(torch.full((256,), 1 / 256))
     return run_tests([Test(unit), Test(bytes_of_text), Test(tokens), Test(windows)], measure, even)
@@ -57,10 +60,15 @@ def unit(measure: Callable, even: Fixed) -> Outcome:
 
 def bytes_of_text(measure: Callable, even: Fixed) -> Outcome:
     """A letter of two bytes costs twice what a letter of one does, and has twice the bytes."""
-    ascii_only, others = (measure(even, Pieces(1), c * 1024, WINDOW) for c in ("e", "é"))
-    measured = f"a text of é costs {others / ascii_only:.2f} times as much by the byte as one of e"
+    ratios = []
+    for n in (512, 16):  # in the short text the first letter, which its first token cuts, shows
+        ascii_only, others = (measure(even, Pieces(1), c, WINDOW) for c in ("ee" * n, "é" * n))
+        ratios.append(others / ascii_only)
+    long, short = (f"{ratio:.2f} times" for ratio in ratios)
+    measured = f"a text of é costs {long} as much by the byte as one of e, a short one {short}"
     counted = "characters are counted: len(text) is not len(text.encode())"
-    return Outcome(abs(others / ascii_only - 1) < NEAR, measured, [counted])
+    cut = "a letter that is cut is decoded, and encoded again as U+FFFD: three bytes"
+    return Outcome(all(abs(ratio - 1) < NEAR for ratio in ratios), measured, [counted, cut])
 
 
 def tokens(measure: Callable, even: Fixed) -> Outcome:

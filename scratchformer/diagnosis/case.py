@@ -1,9 +1,11 @@
 """What a diagnosis knows of a model: copies of it, what was given, and what the tests share."""
 
 import math
+import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cached_property
+from pathlib import Path
 from types import SimpleNamespace
 
 import torch
@@ -27,8 +29,14 @@ class Case:
         try:
             shape = tuple(self.logits(self.ids).shape)
         except Exception as error:
-            problem = f"the model cannot read ids (3, {self.T}) below vocab_size={vocab_size}"
-            raise ValueError(f"{problem}: {type(error).__name__}: {error}") from error
+            call = f"model(ids) with ids (3, {self.T}) below vocab_size={vocab_size}"
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            where = f"{place.name}, line {place.lineno} of {Path(place.filename).name}"
+            raise ValueError(
+                f"{call} failed in {where}: {type(error).__name__}: {error}. Pass a model that "
+                "reads ids alone, such as a module that calls it with what else it needs, and a "
+                "vocab_size and a context_length that it has"
+            ) from error
         if shape != (3, self.T, vocab_size):
             shapes = f"ids (3, {self.T}) gave logits {shape}"
             raise ValueError(f"{shapes}, expected {(3, self.T, vocab_size)}")

@@ -20,6 +20,9 @@ def cache_of_transformers(model: nn.Module) -> Callable | None:
         def read(ids: Tensor) -> Any:
             nonlocal kept
             output = model(ids, **{name: kept}, use_cache=True)
+            if not hasattr(output, name):
+                kind = type(model).__name__
+                raise NotImplementedError(f"{kind} takes {name} and returns none: give cache=…")
             kept = getattr(output, name)
             return output
 

@@ -101,11 +101,19 @@ def _felt_by_logits(case: Case, names: set[str]) -> set[str]:
 
 
 def shared_weights(case: Case) -> Outcome:
-    """Table and head are one weight or two, never two copies; and blocks are not one block."""
+    """Table and head are one weight or two, never two copies; and blocks are not one block.
+
+    A model of `transformers` says which weights it shares on purpose.
+    """
+    meant = {*(getattr(case.model, "all_tied_weights_keys", None) or ())}
     names: dict[Tensor, list[str]] = {}
     for name, p in case.model.named_parameters(remove_duplicate=False):
         names.setdefault(p, []).append(name)
-    shared = [n for p, n in names.items() if len(n) > 1 and case.vocab_size not in p.shape]
+    shared = [
+        n
+        for p, n in names.items()
+        if len(n) > 1 and case.vocab_size not in p.shape and not meant & {*n}
+    ]
     if shared:
         measured = f"{shared[0][0]} is {shared[0][1]}"
         return Outcome(False, measured, ["[Block()] * n: one block, n times"])

@@ -60,6 +60,8 @@ GGUF_SETTINGS = {"context_length": "context_length", "d_model": "embedding_lengt
 GGUF_SETTINGS |= {"n_heads": "attention.head_count", "n_layers": "block_count"}
 GGUF_SETTINGS |= {"n_kv_heads": "attention.head_count_kv", "d_ff": "feed_forward_length"}
 GGUF_SETTINGS |= {"rope_base": "rope.freq_base", "norm_eps": "attention.layer_norm_rms_epsilon"}
+# Those that say how wide a head is: for us its keys, its values and what turns are alike
+GGUF_WIDTHS = ("attention.key_length", "attention.value_length", "rope.dimension_count")
 
 
 def gguf_sizes(settings: dict[str, Any], tensors: dict[str, Packed]) -> dict[str, Any]:
@@ -70,16 +72,21 @@ def gguf_sizes(settings: dict[str, Any], tensors: dict[str, Packed]) -> dict[str
     """
     if (kind := settings.get("general.architecture")) != "llama":
         raise ValueError(f"general.architecture={kind!r}, expected 'llama'")
+    known = {"llama." + name for name in (*GGUF_SETTINGS.values(), *GGUF_WIDTHS, "vocab_size")}
     for key in settings:
-        if key.startswith("llama.rope.scaling") or key.startswith("llama.expert"):
+        if key.startswith("llama.") and key not in known:  # it may change what is computed
             raise ValueError(f"{key}={settings[key]!r}, expected no such setting")
     sizes = {ours: settings["llama." + theirs] for ours, theirs in GGUF_SETTINGS.items()}
+    blocks = len({name.split(".")[1] for name in tensors if name.startswith("blk.")})
+    if blocks != sizes["n_layers"]:  # before a model of that size is built
+        raise ValueError(f"{blocks} blocks are in it, expected {sizes['n_layers']}")
     table = tensors[GGUF_NAMES["embed_tokens"] + ".weight"]
     sizes |= {"vocab_size": table.shape[0], "tied": "output.weight" not in tensors}
     width = sizes["d_model"] // sizes["n_heads"]
     sizes["head_dim"] = settings.get("llama.attention.key_length", width)
-    if (turned := settings.get("llama.rope.dimension_count", width)) != sizes["head_dim"]:
-        raise ValueError(f"{turned} of {sizes['head_dim']} channels turn, expected all")
+    for name in GGUF_WIDTHS:
+        if (channels := settings.get("llama." + name, width)) != sizes["head_dim"]:
+            raise ValueError(f"{name}={channels}, expected a head's {sizes['head_dim']} channels")
     return sizes
 
 

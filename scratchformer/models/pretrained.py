@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, nn
 
-from scratchformer.files import atomic_write, is_offline, remove_parts
+from scratchformer.files import atomic_write, is_offline, read_json, remove_parts
 from scratchformer.models.tensor_files import (
     INDEX,
     read_shards,
@@ -122,7 +122,7 @@ def read_model(source: str | Path) -> tuple[dict, dict[str, Tensor]]:
             raise FileNotFoundError(f"{config_path} is missing, expected a saved model there")
         if "config" in record and record.get("replaces") == _digest(config_path):
             return record["config"], weights
-        return dict(json.loads(config_path.read_text(encoding="utf-8"))), weights
+        return read_json(config_path), weights
     except (ValueError, TypeError, RecursionError) as error:
         raise ValueError(f"{source} is not a complete saved model ({error})") from error
 
@@ -231,7 +231,7 @@ def find_gpt2(name: str = "gpt2", download: bool = False) -> Path | None:
     another size in that folder is passed over with a warning. Only with `download` is anything
     fetched: 0.5 GB for "gpt2", 1.5, 3.2 and 6.4 GB for "gpt2-medium", "-large" and "-xl". A
     download that fails ends in a warning. Raises FileNotFoundError if SCRATCHFORMER_GPT2 is set
-    and holds no model.
+    and holds no model, and ValueError if its config.json is damaged.
     """
     if named := os.environ.get("SCRATCHFORMER_GPT2"):
         folder = Path(named).expanduser()
@@ -253,11 +253,10 @@ def find_gpt2(name: str = "gpt2", download: bool = False) -> Path | None:
 
 def _blocks_and_width(folder: Path) -> tuple[int | None, int | None]:
     """What config.json says of the size, in Hugging Face's names or in ours."""
-    config = json.loads((folder / FILES[0]).read_text(encoding="utf-8"))
-    return (
-        config.get("n_layer", config.get("n_layers")),
-        config.get("n_embd", config.get("d_model")),
-    )
+    config = read_json(folder / FILES[0])
+    blocks = (config[k] for k in ("n_layer", "num_hidden_layers", "n_layers") if k in config)
+    widths = (config[k] for k in ("n_embd", "hidden_size", "d_model") if k in config)
+    return next(blocks, None), next(widths, None)
 
 
 def from_hugging_face(config: dict, weights: dict[str, Tensor]) -> tuple[dict, dict[str, Tensor]]:
@@ -269,6 +268,7 @@ def from_hugging_face(config: dict, weights: dict[str, Tensor]) -> tuple[dict, d
         if config.get(key, value) != value:
             raise ValueError(f"{key}={config[key]!r}, expected {value!r}: GPT-2's architecture")
     for other, key in ALIASES.items():
+        config = {key: config[other]} | config if other in config else config
         if config.get(other, config.get(key)) != config.get(key):
             raise ValueError(
                 f"{other}={config[other]!r} and {key}={config.get(key)!r} are one size"

@@ -15,7 +15,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from scratchformer.files import atomic_write, remove_parts, to_json
+from scratchformer.files import atomic_write, read_json, remove_parts, to_json
 
 RECORD = "scratchformer"  # the header's entry that is ours
 INDEX = "model.safetensors.index.json"  # which of several files a tensor is in, for a large model
@@ -63,7 +63,7 @@ def read_tensors(path: str | Path) -> tuple[dict[str, Tensor], dict]:
 def shards_of(index: Path) -> dict[str, list[str]]:
     """The files that an index names, all beside it, and the tensors in each."""
     names: dict[str, list[str]] = {}
-    for tensor, file in json.loads(index.read_text(encoding="utf-8"))["weight_map"].items():
+    for tensor, file in read_json(index)["weight_map"].items():
         if Path(file).name != file or "\\" in file or ":" in file:
             raise ValueError(f"{index.name} names {file!r}, expected a file beside it")
         names.setdefault(file, []).append(tensor)

@@ -27,7 +27,7 @@ from scratchformer.tokenizers.patterns import GPT2_PATTERN, SMOLLM2_PATTERN
 from scratchformer.tokenizers.saved import load_json, refuse_surrogates, write_json
 
 GGUF_PATTERNS = {"smollm": SMOLLM2_PATTERN, "gpt-2": GPT2_PATTERN}  # by llama.cpp's name
-ORDINARY = 1  # the kind of a token in a GGUF file; all others are special
+ORDINARY, CONTROL = 1, 3  # the kinds of tokens in a GGUF file that are read
 
 BYTES = [bytes([b]) for b in range(256)]
 STORE = "https://openaipublic.blob.core.windows.net/"
@@ -202,7 +202,7 @@ class ByteBPE:
         """The tokenizer in a GGUF file, if it is of this kind.
 
         Bytes without a token are left out, as `tokenizers` does it. Raises ValueError for another
-        kind of tokenizer or another file.
+        kind of tokenizer, merges in another order than the ids, or another file.
         """
         settings, _ = read_gguf(path)
         kind = settings.get("tokenizer.ggml.model"), str(settings.get("tokenizer.ggml.pre"))
@@ -218,9 +218,17 @@ class ByteBPE:
                 name.encode() if name in special else bytes(map(byte_of.__getitem__, name))
                 for name in names
             ]
+            merges = [
+                tuple(bytes(map(byte_of.__getitem__, part)) for part in merge.split(" "))
+                for merge in settings["tokenizer.ggml.merges"]
+            ]
         except (KeyError, IndexError, TypeError, AttributeError) as error:
             raise ValueError(f"{path} holds no complete tokenizer: {error!r}") from error
-        return cls(tokens, special, GGUF_PATTERNS[kind[1]], every_byte=False)
+        if others := {*kinds} - {ORDINARY, CONTROL}:
+            raise ValueError(f"{path} has tokens of the kinds {others}, expected 1 and 3")
+        tokenizer = cls(tokens, special, GGUF_PATTERNS[kind[1]], every_byte=False)
+        _refuse_other_order(tokenizer.ids, merges, path)
+        return tokenizer
 
     def save(self, path: str | Path) -> None:
         """Write readable JSON: each byte of a token is the character of the same number."""
@@ -255,6 +263,28 @@ def load_gpt2_tokenizer() -> ByteBPE:
             f"{error} A tokenizer of 1,024 tokens, trained on Playhouse, stands in.", stacklevel=2
         )
         return ByteBPE.train(Playhouse().text(200_000), 1024, ("<|endoftext|>",))
+
+
+def _refuse_other_order(
+    ids: dict[bytes, int], merges: list[tuple[bytes, ...]], path: str | Path
+) -> None:
+    """Raise ValueError unless merging by ids is merging in the order of the list of `merges`."""
+    expected = "expected merges in the order of the ids"
+    joins = [ids.get(b"".join(pair), -1) for pair in merges]
+    made = {*joins}
+    if joins != sorted(made) or -1 in made:
+        raise ValueError(f"{path}: its merges have another order than its tokens, {expected}")
+    if missing := [token for token, i in ids.items() if len(token) > 1 and i not in made]:
+        raise ValueError(f"{path}: no merge makes the token {missing[0]!r}, {expected}")
+    for pair, i in zip(merges, joins, strict=True):
+
+        def earlier(a: bytes, b: bytes, i: int = i) -> int | None:
+            return j if (j := ids.get(a + b, i)) < i else None
+
+        # the two pieces that are left when all earlier merges are done
+        last = apply_merges([BYTES[b] for b in b"".join(pair)], earlier)
+        if last != [*pair]:
+            raise ValueError(f"{path}: the pieces {pair} never meet, {expected}")
 
 
 def _gpt2_alphabet() -> dict[str, int]:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from scratchformer.files import atomic_write
+from scratchformer.files import atomic_write, read_json
 
 T = TypeVar("T")
 
@@ -38,9 +38,9 @@ def load_json(
     ValueError, which names the file, if it is no such file or is damaged.
     """
     try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
+        content = read_json(path)
         saved_kind = content["tokenizer"]
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError) as error:
         raise ValueError(f"{path} is not a saved tokenizer ({error})") from error
     if saved_kind != kind:
         raise ValueError(f"{path} holds a {saved_kind}, expected a {kind}")

@@ -30,6 +30,10 @@ class WordBPE:
     def __init__(self, tokens: list[str], merges: list[tuple[str, str]]):
         for token in tokens:
             refuse_surrogates(token, f"the token {token!r}")
+        if not {UNKNOWN, PADDING} <= {*tokens}:
+            raise ValueError(f"expected {UNKNOWN} and {PADDING} among the tokens")
+        if any("" in pair for pair in merges):
+            raise ValueError("a merge has an empty piece, expected two pieces")
         self.tokens = tokens  # id -> token
         self.merges = merges  # in the order they were learned
         self.ids = {token: i for i, token in enumerate(tokens)}

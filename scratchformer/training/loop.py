@@ -276,7 +276,8 @@ def _take(sampler: Iterator[Batch], n: int, model: nn.Module) -> Iterator[Batch]
 
 @contextmanager
 def _signals_held_back() -> Iterator[list[int]]:
-    """Ctrl-C and `kill` wait for the step in progress, so that a run stops where it can be saved.
+    """Ctrl-C, `kill` and a terminal that closes wait for the step in progress, so that a run stops
+    where it can be saved. What is ignored, as under nohup, stays so.
 
     The list holds the signals that came. A second one raises KeyboardInterrupt at once; of several
     processes none stops at once, as the second signal may be torchrun's copy of the first. Python
@@ -293,7 +294,9 @@ def _signals_held_back() -> Iterator[list[int]]:
     if threading.current_thread() is not threading.main_thread():
         yield received
         return
-    before = {number: signal.signal(number, hold) for number in (signal.SIGINT, signal.SIGTERM)}
+    numbers = [getattr(signal, name, None) for name in ("SIGINT", "SIGTERM", "SIGHUP")]
+    heard = [n for n in numbers if n is not None and signal.getsignal(n) != signal.SIG_IGN]
+    before = {number: signal.signal(number, hold) for number in heard}
     restore = True
     try:
         yield received

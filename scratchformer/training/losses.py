@@ -96,7 +96,8 @@ def bits_per_byte(
     A token is longer or shorter as its tokenizer has it, and a byte is a byte: models of different
     tokenizers are compared in this unit. Losses are those of `evaluate`; the first token, which
     nothing predicts, and its bytes do not count. Raises ValueError for a text that the tokenizer
-    does not give back, and as `evaluate` does.
+    does not give back, for one whose first letter is cut by a tokenizer that has no `token_bytes`,
+    and as `evaluate` does.
     """
     ids = tokenizer.encode(text)
     if tokenizer.decode(ids) != text:
@@ -104,4 +105,17 @@ def bits_per_byte(
             "the tokenizer does not give the text back, expected one that loses nothing"
         )
     nats = evaluate(model, torch.tensor(ids), context_length, batch_size) * (len(ids) - 1)
-    return nats / math.log(2) / len(tokenizer.decode(ids[1:]).encode("utf-8"))
+    return nats / math.log(2) / (len(text.encode()) - len(_bytes_of_first(tokenizer, text, ids)))
+
+
+def _bytes_of_first(tokenizer: Any, text: str, ids: list[int]) -> bytes:
+    """The bytes of a text's first token, which may be a part of a letter only."""
+    if hasattr(tokenizer, "token_bytes"):
+        return tokenizer.token_bytes(ids[0])
+    first = tokenizer.decode(ids[:1])
+    if first + tokenizer.decode(ids[1:]) != text:
+        raise ValueError(
+            f"the first token of {text[:20]!r} is a part of a letter, expected a tokenizer with "
+            "`token_bytes(id)`, or a text that begins with another letter"
+        )
+    return first.encode()

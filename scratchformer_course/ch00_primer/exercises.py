@@ -21,7 +21,7 @@ def right_matrix_product(a, b):
 
 
 def _factors(draw):
-    n, k, m = (draw.randint(1, 5) for _ in range(3))
+    n, k, m = (draw.size(1, 5, 20) for _ in range(3))
     return normal(draw, n, k), normal(draw, k, m)
 
 
@@ -66,11 +66,15 @@ def right_standardise(x):
     return (x - mean) / variance.sqrt()  # (T, C)
 
 
+def _rows(draw):
+    return (3 * normal(draw, draw.size(1, 5, 40), draw.size(2, 9, 40)) - 1,)
+
+
 standardise = exercise(
     "0.2",
     "standardise(x: (T, C)) -> (T, C), each row with mean 0 and variance 1",
     cases=(X, torch.tensor([[0.002, 0.003, 0.004], [1000.0, 1000.5, 1001.0]])),
-    more=drawn(12, lambda draw: (3 * normal(draw, draw.randint(1, 5), draw.randint(2, 9)) - 1,)),
+    more=drawn(12, _rows, ties=False),
     right=[right_standardise],
     hints=[
         "Which shape must the means have, so that each row meets its own?",

@@ -35,7 +35,7 @@ def judge_count_pairs(call):
 
 
 def _counted_words(draw):
-    words = ("".join(draw.choices("abc", k=draw.randint(0, 6))) for _ in range(4))
+    words = ("".join(draw.choices("abc", k=draw.size(0, 6, 40))) for _ in range(4))
     return ({tuple(word): draw.randint(1, 9) for word in words},)
 
 
@@ -89,7 +89,7 @@ def right_merge_pair(word, pair):
 
 def _word_and_pair(draw):
     pieces = draw.choice(["ab", ["a", "ab", "b"], [b"a", b"b"]])
-    return tuple(draw.choices(pieces, k=draw.randint(0, 9))), tuple(draw.choices(pieces, k=2))
+    return tuple(draw.choices(pieces, k=draw.size(0, 9, 60))), tuple(draw.choices(pieces, k=2))
 
 
 merge_pair = exercise(
@@ -159,6 +159,9 @@ def _ids(*tokens):
 
 def _chunk_and_ids(draw):
     """Tokens that were learned from pairs of earlier ones."""
+    if draw.is_large:  # as many merges as the alphabet has letters, each at two places
+        letters = "abcdefghijklmnopqrstuvwxyz"
+        return (2 * letters).encode(), _ids(*letters, *(letters[:n] for n in range(2, 27)))
     tokens = draw.sample("abc", 3)
     for _ in range(draw.randint(1, 6)):
         tokens.append("".join(draw.choices(tokens, k=2)))
@@ -241,6 +244,7 @@ _TEXTS = (
     *("low", "low lower", "I'll  wait, 3 days!\n", "day way", "🎭 שלום", ""),
     "naïve café e\u0301\r\n",  # the last é is two characters, and so is the line end
     *(" low  were \n", "(low) 12345 23 !! a1 a_ I'LL ?", "\tlow\xa0day\0   \n\n", "\ufeffLow  "),
+    "low day " * 40,
 )
 _ANY = "A model may choose any bytes, also some that are no UTF-8: decode them"
 _SHARED = (

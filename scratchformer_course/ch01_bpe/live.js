@@ -60,18 +60,18 @@ course.define("ch01_bpe", () => {
 
   // The steps that change the text: [{step, from: ids, id, times, left: number of tokens}], by step
   function summary(chunks) {
-    const found = new Map();
+    const merges = new Map();
     function visit({ id, step, from }) {
       if (!from.length) return;
       from.forEach(visit);
       const ids = from.map((piece) => piece.id);
       const key = [step, id, ...ids].join();
-      if (!found.has(key)) found.set(key, { step, from: ids, id, times: 0 });
-      found.get(key).times++;
+      if (!merges.has(key)) merges.set(key, { step, from: ids, id, times: 0 });
+      merges.get(key).times++;
     }
     for (const chunk of chunks) piecesAt(chunk, Infinity).forEach(visit);
     let left = chunks.reduce((n, { chunk }) => n + chunk.length, 0);
-    const rows = [...found.values()].sort((a, b) => a.step - b.step || b.id - a.id);
+    const rows = [...merges.values()].sort((a, b) => a.step - b.step || b.id - a.id);
     return rows.map((row) => {
       left -= row.times * (row.from.length - 1);
       return { ...row, left };
@@ -227,16 +227,16 @@ course.define("ch01_bpe", () => {
       const step = merge.get();
       const now = rows.filter((row) => row.step === step);
       const pieces = chunks.map((chunk) => piecesAt(chunk, step));
-      const left = pieces.reduce((n, some) => n + some.length, 0);
-      status.textContent = `${said(step, now)} ${left} ${left === 1 ? "token" : "tokens"}.`;
+      const left = pieces.reduce((n, ofChunk) => n + ofChunk.length, 0);
+      status.textContent = `${stepInWords(step, now)} ${left} ${left === 1 ? "token" : "tokens"}.`;
       drawPieces(pieces, step);
       curve.replaceChildren(chart(rows, bytes, step, most, left));
     }
 
-    function said(step, now) {
+    function stepInWords(step, now) {
       if (step === 0) return "No merge yet: each byte is a piece.";
-      const found = now.map((row) => `${joined(row)}, ${times(row.times)} in this text`);
-      if (now.length) return `Merge ${step}: ${found.join("; ")}.`;
+      const merges = now.map((row) => `${joined(row)}, ${times(row.times)} in this text`);
+      if (now.length) return `Merge ${step}: ${merges.join("; ")}.`;
       const id = step + BYTES - 1;
       const chunk = tokenizer.tokens[id];
       const from = piecesAt({ chunk, changes: changesOf(tokenizer, chunk) }, step - 1);
@@ -248,20 +248,22 @@ course.define("ch01_bpe", () => {
       let reached = /** @type {any} */ (null); // what choose() is given
       buttons = [];
       list.replaceChildren(
-        ...pieces.flatMap((some) => {
-          const drawn = some.map((piece) => {
+        ...pieces.flatMap((ofChunk) => {
+          const drawn = ofChunk.map((piece) => {
             const at = place;
             const column = buttons.length;
             place += piece.bytes.length;
             const parts = [el("span", label(piece.bytes)), el("small", piece.id)];
-            const one = button(parts, () => choose(piece, at, column), { "data-column": column });
-            one.classList.add("sx-piece", column % 2 ? "sx-odd" : "sx-even");
-            one.classList.toggle("sx-new", step > 0 && piece.step === step);
-            buttons.push(one);
+            const pieceButton = button(parts, () => choose(piece, at, column), {
+              "data-column": column,
+            });
+            pieceButton.classList.add("sx-piece", column % 2 ? "sx-odd" : "sx-even");
+            pieceButton.classList.toggle("sx-new", step > 0 && piece.step === step);
+            buttons.push(pieceButton);
             if (at <= chosen && chosen < place) reached = [piece, at, column];
-            return one;
+            return pieceButton;
           });
-          const ends = some.some((piece) => piece.bytes.includes("\n"));
+          const ends = ofChunk.some((piece) => piece.bytes.includes("\n"));
           return [el("span.sx-chunk", drawn), ...(ends ? [el("span.sx-break")] : [])];
         }),
       );

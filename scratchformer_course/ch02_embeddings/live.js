@@ -196,7 +196,7 @@ course.define("ch02_embeddings", () => {
       chosen = id;
       near = ranked(map, map.unit[id], [id]).slice(0, NEAREST);
       inputOf(field).value = words[id];
-      const names = near.map((each) => words[each.id]).join(", ");
+      const names = near.map((neighbour) => words[neighbour.id]).join(", ");
       status.textContent = `Nearest to ${words[id]}: ${names}.`;
       listTitle.textContent = `Nearest to “${words[id]}”`;
       const rows = near.map(({ id, cosine }) => [

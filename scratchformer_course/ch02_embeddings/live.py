@@ -57,7 +57,7 @@ def word_map(word: str = "king") -> LiveFigure:
         f"the {len(known.words)} words of the map, and the {NEAREST} nearest to <i>{word}</i>, "
         f"each with its cosine.</p>{_some(known, word)}"
     )
-    return LiveFigure("word_map", settings, still + table(("word", "cosine"), rows, '"'))
+    return LiveFigure("word_map", settings, still + table(("word", "cosine"), rows))
 
 
 def _some(known: WordMap, word: str) -> str:

@@ -36,10 +36,10 @@ course.define("ch03_positions", () => {
 
   // A piece of a circle, clockwise from one hand to the other
   function between(x, from, angle) {
-    const turn = angle % (2 * Math.PI);
-    const to = from + turn;
+    const shownAngle = angle % (2 * Math.PI);
+    const to = from + shownAngle;
     const at = (a) => `${x + SMALL * Math.sin(a)} ${MIDDLE - SMALL * Math.cos(a)}`;
-    const large = turn > Math.PI ? 1 : 0;
+    const large = shownAngle > Math.PI ? 1 : 0;
     return way(`M${at(from)}A${SMALL} ${SMALL} 0 ${large} 1 ${at(to)}`, "sx-between");
   }
 
@@ -135,5 +135,5 @@ course.define("ch03_positions", () => {
   }
 
   course.figures.clock_hands = build;
-  return { speeds, encoding, products, sum };
+  return { encoding, products, sum };
 });

@@ -101,4 +101,4 @@ def _rows(table: Sequence[Sequence[float]], place: int, other: int) -> str:
     for i in range(len(table[0]) // 2):
         (s, c), (s2, c2) = (table[at][2 * i : 2 * i + 2] for at in (place, other))
         rows.append((f"hand {i}", *map(_number, (s, c, s2, c2, s * s2 + c * c2))))
-    return table_of(["", *heads, "product"], rows, '"')
+    return table_of(["", *heads, "product"], rows)

@@ -20,7 +20,7 @@ def right_cross_entropy(logits, targets):
 
 
 def _classified(draw):
-    B, V = draw.randint(1, 6), draw.randint(2, 9)
+    B, V = draw.size(1, 6, 40), draw.size(2, 9, 80)
     return normal(draw, B, V, scale=draw.choice([0.1, 3.0, 200.0])), integers(draw, V, B)
 
 
@@ -46,7 +46,7 @@ cross_entropy = exercise(
     ),
     mistakes={
         "logits - logits.max(dim=1, keepdim=True).values -> logits": "`exp` of a large logit "
-        "is infinite: take the row's largest logit away first",
+        "is infinite, that of a low one 0: take the largest of each row away first",
         "logits - logits.max(dim=1, keepdim=True).values -> logits.softmax(dim=1)": "Softmax "
         "is taken twice: `F.cross_entropy` expects logits",
         "-log_p -> log_p": "The sign is wrong: ln p is negative, a loss is not",
@@ -62,7 +62,7 @@ def right_product_back(grad, a, b):
 
 
 def _backwards(draw):
-    B, N, M = (draw.randint(1, 4) for _ in range(3))
+    B, N, M = (draw.size(1, 4, 20) for _ in range(3))
     return normal(draw, B, M), normal(draw, B, N), normal(draw, N, M)
 
 
@@ -118,7 +118,7 @@ class RightTextNetwork(nn.Module):
 
 
 def _sizes_and_ids(draw):
-    V, T = draw.randint(2, 29), draw.randint(1, 5)
+    V, T = draw.size(2, 29, 90), draw.size(1, 5, 30)
     sizes = {"vocab_size": V, "length": T, "d_model": draw.randint(1, 8)}
     return sizes | {"d_hidden": draw.randint(3, 40)}, integers(draw, V, draw.randint(1, 8), T)
 

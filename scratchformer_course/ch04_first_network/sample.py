@@ -16,8 +16,7 @@ def first_sample(run: Mapping[str, Any]) -> LiveFigure:
     """What a network writes, and its loss, at the steps of a stored run.
 
     `run` holds `settings` (prompt, vocab_size) of its part "run", and there `frames`, each with
-    step, loss and text. Raises ValueError for fewer than two frames, steps that do not rise, or
-    losses that are not finite.
+    step, loss and text. Raises ValueError for fewer than two frames, and steps that do not rise.
     """
     settings, stored = run["settings"]["run"], run["run"]["frames"]
     last = len(stored) - 1

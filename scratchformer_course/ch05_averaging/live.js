@@ -24,11 +24,11 @@ course.define("ch05_averaging", () => {
   function takings(words, row, weights, may) {
     const shares = new Map(); // a share -> the words that get it
     for (const s of ranked(weights).filter((s) => may[s])) {
-      const each = share(weights[s]);
-      shares.set(each, [...(shares.get(each) ?? []), words[s]]);
+      const rounded = share(weights[s]);
+      shares.set(rounded, [...(shares.get(rounded) ?? []), words[s]]);
     }
     const takes = [...shares].map(
-      ([each, from]) => `${each}${from.length > 1 ? " each" : ""} from ${listed(from)}`,
+      ([rounded, from]) => `${rounded}${from.length > 1 ? " each" : ""} from ${listed(from)}`,
     );
     const hidden = words.filter((_, s) => !may[s]);
     return (
@@ -76,7 +76,7 @@ course.define("ch05_averaging", () => {
 
     function choose(t) {
       looks = t;
-      for (const [s, each] of sliders.entries()) each.set(scores[t][s]); // which draws
+      for (const [s, scoreSlider] of sliders.entries()) scoreSlider.set(scores[t][s]); // which draws
     }
 
     function draw() {

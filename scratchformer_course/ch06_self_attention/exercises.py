@@ -186,12 +186,13 @@ def _of_scores(scores, mask):
 
 def _masked(draw):
     """Queries and keys of any size, with up to two leading axes, and in two of three a mask."""
-    *lead, T, S, D, E = (draw.randint(1, 5) for _ in range(draw.randint(4, 6)))
+    *lead, D, E = (draw.randint(1, 5) for _ in range(draw.randint(2, 4)))
+    T, S = draw.size(1, 5, 20), draw.size(1, 5, 40)
     mask = normal(draw, T, S) > 0.3
     mask[:, draw.randrange(S)] = True
     scale = draw.choice([1.0, 4.0])
     q, k, v = (normal(draw, *lead, *shape, scale=scale) for shape in ((T, D), (S, D), (S, E)))
-    return q, k, v, draw.choice([None, mask, mask])
+    return q, k, v, *draw.choice([(), (mask,), (mask,)])
 
 
 FIRST_KEY = torch.tensor([[True, False]])
@@ -205,12 +206,18 @@ def _expect_hidden(weights, mask, most=1e-6):
     expect(leak <= most, f"{why}, below any other.")
 
 
-def explain_attention(got, q, k, v, mask):
-    weights = got[1].double()
-    if weights.shape == (q @ k.mT).shape and weights.isfinite().all():
+def explain_attention(got, q, k, v, mask=None):
+    weights, right = got[1].double(), right_attention(q.double(), k.double(), v.double(), mask)[1]
+    if weights.shape == right.shape and weights.isfinite().all():
+        seen = (right[..., 1:] > 0) & (right[..., :-1] > 0)
+        steps, wanted = (w.clamp(min=1e-30).log().diff()[seen] for w in (weights, right))
+        times = float(steps @ wanted / (wanted @ wanted)) if len(wanted) else 1.0
         far = max(weights.sum(dim=-1).flatten().tolist(), key=lambda total: abs(total - 1))
         expect(abs(far - 1) < 1e-3, f"A row of weights sums to {far:.5g}, but 1 is expected.")
         _expect_hidden(weights, mask)
+        scale = f"The scores are {times:.3g} times as large as they should be: divide them by the "
+        is_scaled = len(wanted) and steps.allclose(times * wanted, atol=1e-3)
+        expect(not is_scaled, f"{scale}root of D = {q.shape[-1]}, the width of a query.")
 
 
 def judge_attention(call):
@@ -227,8 +234,9 @@ attention = exercise(
         _of_scores([[1.0, 1.0, 0.0, 0.0], [0, 1, 1, 0], [0, 1, 0, 1], [1, 0, 0, 1]], None),
         _of_scores(LARGE, OTHER),
         _of_scores([[-200.0, 200.0]], FIRST_KEY),
-        _of_scores([[-2e6, 0.0]], FIRST_KEY),
+        _of_scores([[-2e38, 0.0]], FIRST_KEY),
     ),
+    slopes=["q", "k", "v"],
     more=drawn(24, _masked),
     judge=judge_attention,
     praise="Scores, scale, mask, softmax and mixture are right, also on a batch.",

@@ -190,7 +190,7 @@ course.define("ch06_self_attention", () => {
       largest.textContent = `${words[asks]} reads ${most(weights, words)}`;
       bars.show(weights, weights.map(digits));
       const kinds = ["word", "key", "q · k", root, ...(isMasked ? ["mask"] : []), "weight", ""];
-      const found = table(
+      const scoreTable = table(
         kinds,
         words.map((word, s) => [
           word,
@@ -202,7 +202,7 @@ course.define("ch06_self_attention", () => {
           weights[s] ? bar(weights[s]) : "",
         ]),
       );
-      found.querySelectorAll("tbody tr").forEach((line, s) => {
+      scoreTable.querySelectorAll("tbody tr").forEach((line, s) => {
         line.lastChild.className = "sx-att-bar";
         line.classList.toggle("sx-att-most", weights[s] === Math.max(...weights));
       });
@@ -216,7 +216,7 @@ course.define("ch06_self_attention", () => {
       const query = ["The query of ", word, " is ", q, "."];
       summary.textContent = `3 · Every step for ${words[asks]}`;
       steps.replaceChildren(
-        el("div", el("p", named(query, "query")), found),
+        el("div", el("p", named(query, "query")), scoreTable),
         el("div", el("p", named("The weights mix the values.", "value")), mixture),
       );
     }
@@ -237,5 +237,5 @@ course.define("ch06_self_attention", () => {
   }
 
   course.figures.attention_steps = build;
-  return { attend, difference, most, short };
+  return { attend, difference, most };
 });

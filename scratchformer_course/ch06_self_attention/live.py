@@ -12,7 +12,6 @@ from scratchformer_course.kit.figure.live_figure import LiveFigure
 from scratchformer_course.kit.figure.still import table
 
 Matrix = Sequence[Sequence[float | int]]
-DIGITS = 4  # of the numbers that are handed on
 
 # The head that opens chapter 06, which writes these matrices cell by cell
 SENTENCE = "the old king sleeps".split()
@@ -23,62 +22,23 @@ GIVES = [[0, 0, 0]] * 4 + [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
 
 
 def old_king() -> LiveFigure:
-    """*the old king sleeps*: the first head of chapter 06, in which an adjective finds its noun."""
-    head = ([FEATURES[word] for word in SENTENCE], LOOKS_FOR, FOUND_BY, GIVES)
-    return attention_steps(SENTENCE, *head, KINDS, ["noun", "verb"], KINDS[4:], asks="old")
+    """*the old king sleeps*: the first head of chapter 06, in which an adjective finds its noun.
 
-
-def attention_steps(
-    words: Sequence[str],
-    x: Matrix,
-    W_q: Matrix,
-    W_k: Matrix,
-    W_v: Matrix,
-    features: Sequence[str],
-    columns: Sequence[str],
-    gives: Sequence[str],
-    asks: str = "",
-) -> LiveFigure:
-    """The steps of one head on `words`, whose vectors are `x` (T, C), without a mask at first.
-
-    `W_q` and `W_k` are (C, D) and can be edited, `W_v` is (C, E). `features` names the C numbers of
-    a vector, `columns` the D of a query or a key, `gives` the E of a value. `asks` is the word that
-    is looked at first (if empty, the first one). Raises ValueError for sizes that do not fit each
-    other, and for words that occur twice.
+    x is (T, C), W_q and W_k are (C, D) and can be edited, and W_v is (C, E). There is no mask at
+    first, and *old* asks.
     """
-    names = {"words": words, "features": features, "columns": columns, "gives": gives}
-    for name, given in names.items():
-        if not given or len(set(given)) < len(given):
-            raise ValueError(f"{name}={list(given)}, expected one or more, each once")
-    if asks and asks not in words:
-        raise ValueError(f"asks={asks!r}, expected one of {', '.join(words)}")
-    wide = len(features)
-    matrices = {
-        "x": _checked("x", x, len(words), wide),
-        "W_q": _checked("W_q", W_q, wide, len(columns)),
-        "W_k": _checked("W_k", W_k, wide, len(columns)),
-        "W_v": _checked("W_v", W_v, wide, len(gives)),
-    }
-    row = words.index(asks) if asks else 0
-    settings: dict = {
-        **{name: list(given) for name, given in names.items()},
-        **matrices,
-        "asks": row,
+    settings = {
+        "words": SENTENCE,
+        "features": KINDS,
+        "columns": ["noun", "verb"],
+        "gives": KINDS[4:],
+        "x": [FEATURES[word] for word in SENTENCE],
+        "W_q": LOOKS_FOR,
+        "W_k": FOUND_BY,
+        "W_v": GIVES,
+        "asks": SENTENCE.index("old"),
     }
     return LiveFigure("attention_steps", settings, _still(settings))
-
-
-def _checked(name: str, matrix: Matrix, rows: int, columns: int) -> list[list[float | int]]:
-    """The numbers of a matrix of this size, whole ones without a point."""
-    if any(isinstance(row, str) or not isinstance(row, Sequence) for row in matrix):
-        raise ValueError(f"{name} is {matrix!r}, expected {rows} rows of {columns} numbers")
-    sizes = (len(matrix), *sorted({len(row) for row in matrix}))
-    if sizes != (rows, columns):
-        raise ValueError(f"{name} is {sizes}, expected ({rows}, {columns})")
-    return [
-        [int(number) if number == int(number) else round(number, DIGITS) for number in row]
-        for row in matrix
-    ]
 
 
 def _times(vector: Sequence[float | int], matrix: Matrix) -> list[float | int]:

@@ -2,111 +2,101 @@
 
 import math
 
-from scratchformer_course.kit.canvas import Drawing
+from scratchformer_course.kit.canvas import Drawing, drawing
 
 LIGHT, DARK = 0.1, 0.45  # two heads side by side
 
 
-def heads():
-    """The idea: one input, three heads, their outputs side by side, one last matrix."""
-    d = Drawing(420, 420)
+@drawing(420, 420)
+def heads(d):
+    """From top to bottom. A bar x of shape (T, C) sends an arrow to each of three heads. Each has a
+    question of its own and a map of four words, the old king sleeps. In the first map every row is
+    dark at king, in the second one at sleeps, and in the third one at the word before. Each head
+    gives an output of shape (T, D). The three are put side by side and make (T, C) again. A last
+    matrix W_o mixes them.
+    """
     d.box(30, 8, 360, 34, "x  (T, C): every head reads all of it", "stream")
-    asks = ("who is\nmeant?", "what is\ndone?", "the word\nbefore me?")
-    maps = (  # of the old king sleeps
-        [(0.01, 0.01, 0.96, 0.01)] * 4,
-        [(0.01, 0.01, 0.01, 0.96)] * 4,
-        ((1, 0, 0, 0), (1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0)),
-    )
-    for i, (ask, weights) in enumerate(zip(asks, maps, strict=True)):
-        x = 4 + i * 140
+    for i, (asks, weights) in enumerate(  # weights of the old king sleeps
+        (
+            (("who is", "meant?"), [(0.01, 0.01, 0.96, 0.01)] * 4),
+            (("what is", "done?"), [(0.01, 0.01, 0.01, 0.96)] * 4),
+            (("the word", "before me?"), ((1, 0, 0, 0), (1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0))),
+        )
+    ):
+        x, head = 4 + i * 140, f"head {i + 1}"
         d.arrow(x + 66, 42, x + 66, 66, "query")
-        d.box(x, 66, 132, 156, "", "muted", fill=0.04)
-        d.text(x + 66, 82, f"head {i + 1}", bold=True)
-        d.texts(x + 66, 103, ask.split("\n"), down=18, colour="query")
-        d.grid(x + 22, 133, weights, cell=21, colour="ink")
+        d.box(x, 66, 132, 156, "", "muted", 0.04)
+        d.text(x + 66, 82, head, bold=True)
+        d.texts(x + 66, 103, asks, down=18, colour="query")
+        d.grid(x + 22, 133, weights, cell=21)
         d.arrow(x + 66, 222, 90 + i * 120, 258, "value")
-        fill = LIGHT + 0.1 * i
-        d.box(30 + i * 120, 258, 120, 34, f"(T, D) of head {i + 1}", "value", fill=fill)
-    d.arrow(210, 292, 210, 320, "value")
-    d.text(220, 305, "side by side: (T, C)", anchor="start")
+        d.box(30 + i * 120, 258, 120, 34, f"(T, D) of {head}", "value", LIGHT + 0.1 * i)
     d.box(100, 320, 220, 34, "last matrix  W_o  (C, C)", "muted")
-    d.arrow(210, 354, 210, 380, "stream")
     d.box(30, 380, 360, 34, "(T, C): every channel mixes all heads", "stream")
-    return d.show(
-        "From top to bottom. A bar x of shape (T, C) sends an arrow to each of three heads. Each "
-        "has a question of its own and a map of four words, the old king sleeps. In the first map "
-        "every row is dark at king, in the second one at sleeps, and in the third one at the word "
-        "before. Each head gives an output of shape (T, D). The three are put side by side and "
-        "make (T, C) again. A last matrix W_o mixes them."
-    )
+    d.arrow(210, 292, 210, 320, "value")
+    d.arrow(210, 354, 210, 380, "stream")
+    d.text_from(220, 305, "side by side: (T, C)")
 
 
-def one_middle():
-    """Two pairs of words as points of the plane, with arrows to the one middle of both."""
-    d = Drawing(470, 250)
+@drawing(470, 250)
+def one_middle(d):
+    """A plane with four words as points. Arrows lead from old at (2, 0) and from sleeps at (0, 4)
+    to the point halfway between them, (1, 2). Arrows from young at (2, 2) and from rules at (0, 2)
+    lead to the same point. So one head, which returns the middle, gives (1, 2) for both pairs. Two
+    heads set both words side by side, and the pairs differ.
+    """
     unit, x0, y0 = 50, 34, 222
     for n in range(5):
-        d.line([(x0, y0 - unit * n), (x0 + 2.5 * unit, y0 - unit * n)], "muted", width=0.5)
-        d.text(x0 - 14, y0 - unit * n, str(n), "muted", size=13)
+        y = y0 - unit * n
+        d.line([(x0, y), (x0 + 2.5 * unit, y)], "muted", width=0.5)
+        d.text(x0 - 14, y, n, "muted", size=13)
     for n in range(3):
-        d.line([(x0 + unit * n, y0), (x0 + unit * n, y0 - 4.2 * unit)], "muted", width=0.5)
-        d.text(x0 + unit * n, y0 + 16, str(n), "muted", size=13)
-    middle = (x0 + unit, y0 - 2 * unit)
-    pairs = (
-        (("old", 2, 0, 9, -12), ("sleeps", 0, 4, 12, -11), "value"),
-        (("young", 2, 2, 10, -12), ("rules", 0, 2, 4, 16), "stream"),
-    )
-    for *pair, colour in pairs:
-        for name, a, b, right, down in pair:
-            x, y = x0 + unit * a, y0 - unit * b
-            far = math.hypot(middle[0] - x, middle[1] - y)
-            step = (middle[0] - x) / far, (middle[1] - y) / far
-            to = far - 8  # up to the edge of the middle
-            d.arrow(x, y, x + to * step[0], y + to * step[1], colour, width=2.2)
-            d.circle(x, y, 5, colour, fill=1)
-            d.text(x + right, y + down, name, colour, anchor="start", bold=True)
-    d.circle(*middle, 8, "ink", fill=0.3)
-    d.text(middle[0] + 10, middle[1] - 18, "(1, 2)", anchor="start")
-    blocks = (
-        (16, "one head: the middle", "½ {} + ½ {} = (1, 2)"),
-        (140, "two heads: side by side", "{} and {}"),
-    )
-    for y, title, shown in blocks:
-        d.text(228, y, title, anchor="start", bold=True)
-        for i, (*pair, colour) in enumerate(pairs):
-            row = shown.format(*(f"({a}, {b})" for _, a, b, *_ in pair))
-            d.box(228, y + 16 + 40 * i, 238, 32, row, colour)
-    return d.show(
-        "A plane with four words as points. Arrows lead from old at (2, 0) and from sleeps at "
-        "(0, 4) to the point halfway between them, (1, 2). Arrows from young at (2, 2) and from "
-        "rules at (0, 2) lead to the same point. So one head, which returns the middle, gives "
-        "(1, 2) for both pairs. Two heads set both words side by side, and the pairs differ."
-    )
+        x = x0 + unit * n
+        d.line([(x, y0), (x, y0 - 4.2 * unit)], "muted", width=0.5)
+        d.text(x, y0 + 16, n, "muted", size=13)
+    for name, a, b, right, down, colour in (
+        ("old", 2, 0, 9, -12, "value"),
+        ("sleeps", 0, 4, 12, -11, "value"),
+        ("young", 2, 2, 10, -12, "stream"),
+        ("rules", 0, 2, 4, 16, "stream"),
+    ):
+        x, y, far = x0 + unit * a, y0 - unit * b, math.hypot(1 - a, 2 - b)
+        to = unit - 8 / far  # the arrow ends at the edge of the middle
+        d.arrow(x, y, x + to * (1 - a), y - to * (2 - b), colour, width=2.2)
+        d.circle(x, y, 5, colour, fill=1)
+        d.text_from(x + right, y + down, name, colour, bold=True)
+    d.circle(x0 + unit, y0 - 2 * unit, 8, fill=0.3)
+    d.text_from(x0 + unit + 10, y0 - 2 * unit - 18, "(1, 2)")
+    d.text_from(228, 16, "one head: the middle", bold=True)
+    d.text_from(228, 140, "two heads: side by side", bold=True)
+    for y, words, colour in (
+        (32, "½ (2, 0) + ½ (0, 4) = (1, 2)", "value"),
+        (72, "½ (2, 2) + ½ (0, 2) = (1, 2)", "stream"),
+        (156, "(2, 0) and (0, 4)", "value"),
+        (196, "(2, 2) and (0, 2)", "stream"),
+    ):
+        d.box(228, y, 238, 32, words, colour)
 
 
-def split_and_swap():
-    """One text of three words and six channels, cut for two heads."""
-    d = Drawing(414, 208)
-    d.text(110, 20, "(T, C)", bold=True)
-    d.text(110, 42, "3 words, 6 channels", size=13)
+@drawing(414, 208, size=13)
+def split_and_swap(d):
+    """A table of three words with six channels each, numbered row by row. An arrow leads to two
+    tables of three rows and three channels. The first one holds channels 0, 1 and 2 of every word,
+    the second one the rest.
+    """
+    table = [range(6 * t, 6 * t + 6) for t in range(3)]
+    halves = [("value", fill) for fill in [LIGHT] * 3 + [DARK] * 3]
+    d.text(110, 20, "(T, C)", size=14, bold=True)
+    d.text(110, 42, "3 words, 6 channels")
+    d.texts(16, 71, ("t=0", "t=1", "t=2"), down=26, colour="muted")
+    d.cells(34, 58, table, (26, 26), halves)
     d.arrow(194, 97, 274, 97)
-    d.text(238, 78, "cut C in two,", size=13)
-    d.text(238, 116, "swap T and H", size=13)
-    d.text(367, 12, "(H, T, D)", bold=True)
-    for t in range(3):
-        d.text(16, 71 + 26 * t, f"t={t}", "muted", size=13)
-        for c in range(6):
-            h, number = c // 3, str(6 * t + c)
-            fill = (LIGHT, DARK)[h]
-            x, y = 328 + 26 * (c % 3), 26 + 90 * h + 26 * t
-            d.box(34 + 26 * c, 58 + 26 * t, 26, 26, number, "value", fill=fill, size=13)
-            d.box(x, y, 26, 26, number, "value", fill=fill, size=13)
-    d.texts(301, 65, ("head 1", "head 2"), down=90, colour="muted", size=13)
-    return d.show(
-        "A table of three words with six channels each, numbered row by row. An arrow leads to two "
-        "tables of three rows and three channels. The first one holds channels 0, 1 and 2 of every "
-        "word, the second one the rest."
-    )
+    d.texts(238, 78, ("cut C in two,", "swap T and H"), down=38)
+    d.text(367, 12, "(H, T, D)", size=14, bold=True)
+    for h in (0, 1):
+        part = slice(3 * h, 3 * h + 3)
+        d.cells(328, 26 + 90 * h, [row[part] for row in table], (26, 26), halves[part])
+    d.texts(301, 65, ("head 1", "head 2"), down=90, colour="muted")
 
 
 KINDS = (  # what the heads of a real model look at: a letter, a colour, how opaque, and the words
@@ -124,12 +114,11 @@ def kinds(kind):
     rows = [[int(n) for n in row] for row in kind.T.tolist()]
     n_blocks, cell = len(rows[0]), 14.6
     d = Drawing(470, 288, size=13)
-    for block in range(1, n_blocks + 1):
-        if block == 1 or block % 5 == 0:
-            d.text(30 + cell * (block - 0.5), 12, str(block))
+    for block in (1, *range(5, n_blocks + 1, 5)):
+        d.text(30 + cell * (block - 0.5), 12, block)
     for head, row in enumerate(rows):
         y = 24 + cell * head
-        d.text(16, y + cell / 2, str(head + 1))
+        d.text(16, y + cell / 2, head + 1)
         for block, n in enumerate(row):
             letter, colour, fill, _ = KINDS[n]
             d.grid(30 + cell * block, y, [[fill]], cell, colour)
@@ -137,8 +126,8 @@ def kinds(kind):
     counts = [sum(row.count(n) for row in rows) for n in range(len(KINDS))]
     for n, (letter, colour, fill, words) in enumerate(KINDS):
         x, y = 30 + 230 * (n // 3), 186 + 34 * (n % 3)
-        d.box(x, y, 26, 26, letter, colour, fill=fill)
-        d.text(x + 36, y + 13, f"{words}: {counts[n]}", anchor="start")
+        d.box(x, y, 26, 26, letter, colour, fill)
+        d.text_from(x + 36, y + 13, f"{words}: {counts[n]}")
     counted = ", ".join(f"{words} {n}" for (*_, words), n in zip(KINDS, counts, strict=True))
     return d.show(
         f"A grid of {n_blocks} columns, the blocks, and {len(rows)} rows, the heads. Each square "

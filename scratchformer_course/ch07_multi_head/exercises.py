@@ -138,8 +138,8 @@ def right_split_heads(x, n_heads):
 
 
 def _wide(draw):
-    H = draw.randint(1, 4)
-    return normal(draw, draw.randint(1, 3), draw.randint(1, 4), H * draw.randint(1, 4)), H
+    H, T, D = draw.size(1, 4, 16), draw.size(1, 4, 20), draw.size(1, 4, 10)
+    return normal(draw, draw.randint(1, 3), T, H * D), H
 
 
 split_heads = exercise(
@@ -188,7 +188,7 @@ class RightMultiHeadAttention(nn.Module):
 
 def _layer(draw):
     """Texts for a layer; masks of all shapes that broadcast, which hide no row, or none."""
-    B, T, H = draw.randint(1, 3), draw.randint(1, 5), draw.choice([1, 3, 4])
+    B, T, H = draw.randint(1, 3), draw.size(1, 5, 20), draw.choice([1, 3, 4])
     C = H * draw.randint(1, 5)
     shape = draw.choice([(T, T), (B, 1, T, T), (B, H, T, T), (B, 1, 1, T)])
     mask = normal(draw, *shape) > 0
@@ -237,5 +237,7 @@ MultiHeadAttention = exercise(
         "v, mask) -> v, None if mask is None else ~mask)": "The mask is the wrong way round: "
         "True = may attend",
         "attention(q -> attention(q * q.shape[-1] ** 0.5": "Scores are not divided by √D",
+        "attention(q -> attention(q / self.n_heads**0.5": "Scores are divided by √C: D = C / H "
+        "is the width of a head",
     },
 )

@@ -59,7 +59,7 @@ def _random(*shape):
 
 
 def _at_places(draw):
-    x = normal(draw, *[2, 3][: draw.randint(0, 2)], draw.randint(1, 5), 2 * draw.randint(1, 4))
+    x = normal(draw, *[2, 3][: draw.randint(0, 2)], draw.size(1, 5, 30), 2 * draw.size(1, 4, 20))
     return x, torch.tensor([draw.choice([0.0, 1.0, 2.5, 17.0]) for _ in range(x.shape[-2])])
 
 
@@ -68,7 +68,7 @@ rotary = exercise(
     "rotary(x: (…, T, D), positions: (T,)) -> (…, T, D), pairs turned by position times speed",
     cases=(
         (_random(5, 8), torch.arange(5.0)),
-        (_random(5, 8), torch.tensor([100.0, 4.0, 3.0, 0.0, 7.5])),
+        (_random(5, 8), torch.tensor([2049.0, 4.0, 257.0, 0.0, 7.5])),
         (_random(2, 5, 5, 10).transpose(1, 2), torch.tensor([9.0, 0.0, 9.0, 300.0, 2.0])),
     ),
     slopes=["x"],
@@ -100,17 +100,21 @@ rotary = exercise(
 
 
 class _Attention:
-    """Attention with places that a message shows by its name; `how` turns q, k, v at places."""
+    """Attention at places p, which a message shows by its name.
 
-    def __init__(self, name, how):
-        self.name, self.how = name, how
+    `how` turns q, k, v there, and `after` changes what comes out.
+    """
+
+    def __init__(self, name, how=lambda *given: given[:3], after=lambda out, p: out):
+        self.name, self.how, self.after = name, how, after
 
     def __repr__(self):
         return self.name
 
     def __call__(self, q, k, v, positions):
         q, k, v = self.how(q, k, v, positions)
-        return (q @ k.T / math.sqrt(q.shape[1])).softmax(dim=1) @ v
+        out = (q @ k.T / math.sqrt(q.shape[1])).softmax(dim=1) @ v
+        return self.after(out, positions)
 
 
 def _adds(name, amount):
@@ -128,6 +132,8 @@ ATTENTIONS = (
     _adds("adds_a_little_of_the_place", 5e-6 * (torch.arange(8) == 3)),
     _adds("takes_a_little_of_the_place", -5e-6),
     _adds("adds_and_takes_as_much", torch.tensor([5e-4, -5e-4] * 4)),
+    _Attention("moves_rows_on", after=lambda out, p: out.roll(int(p[0] > 0), 0)),
+    _Attention("changes_one_row", after=lambda out, p: out + 5e-4 * (p[:, None] == 104)),
 )
 
 

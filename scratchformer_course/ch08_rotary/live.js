@@ -21,7 +21,7 @@ course.define("ch08_rotary", () => {
     a * Math.sin(angle) + b * Math.cos(angle),
   ];
 
-  const dot = (one, other) => one[0] * other[0] + one[1] * other[1];
+  const dot = (pair, other) => pair[0] * other[0] + pair[1] * other[1];
 
   const score = (query, key, speed, m, n) => dot(rotate(query, m * speed), rotate(key, n * speed));
 
@@ -81,8 +81,8 @@ course.define("ch08_rotary", () => {
     function arrow(pair, name, letter) {
       const [x, y] = at(pair);
       const angle = Math.atan2(y - MIDDLE, x - MIDDLE);
-      const corner = (turn) =>
-        `${x - HEAD * Math.cos(angle + turn)},${y - HEAD * Math.sin(angle + turn)}`;
+      const corner = (aside) =>
+        `${x - HEAD * Math.cos(angle + aside)},${y - HEAD * Math.sin(angle + aside)}`;
       const beyond = (length) => [x + length * Math.cos(angle), y + length * Math.sin(angle)];
       const [textX, textY] = beyond(16);
       return el("svg:g", { class: name }, [

@@ -50,7 +50,7 @@ def turning_pairs(
         f"place is worth {speed:g} radians. Here are {len(scores)} scores, the dot products of "
         f"the turned arrows.</p>{_arrows(query, key, speed, scores)}"
     )
-    still += table(("query at", "key at", "distance", "score"), rows, '"')
+    still += table(("query at", "key at", "distance", "score"), rows)
     return LiveFigure("turning_pairs", settings, still)
 
 

@@ -71,8 +71,8 @@ def right_layer_norm(x, weight, bias, eps):
 
 
 def _to_norm(draw):
-    C, scale = draw.randint(2, 9), draw.choice([1e-3, 1.0, 40.0])
-    x = normal(draw, *[2, 3, 2][: draw.randint(0, 3)], C, scale=scale) + draw.choice([0, 3])
+    C, scale = draw.size(2, 9, 64), draw.choice([1e-3, 1.0, 40.0])
+    x = normal(draw, *[2, 3, 2][: draw.randint(0, 3)], C, scale=scale) + scale * draw.choice([0, 3])
     return x, normal(draw, C), normal(draw, C), draw.choice([1e-6, 1e-5, 0.1, 2.0])
 
 
@@ -83,6 +83,7 @@ layer_norm = exercise(
         (torch.tensor([[1000.0, 1000.5, 1001.0]]), *_random(25, 2, 3), 1e-5),
         (torch.tensor([[7.0, 7.0, 7.0, 7.0], [0.0, 0.0, 0.0, 0.01]]), *_random(22, 2, 4), 1e-5),
     ),
+    slopes=["x", "weight", "bias"],
     more=drawn(10, _to_norm),
     right=[right_layer_norm],
     hints=[
@@ -136,6 +137,11 @@ TransformerBlock = exercise(
     cases=(
         ({"d_model": 8, "n_heads": 2}, _random(5, 2, 4, 8), causal_mask(4)),
         ({"d_model": 6, "n_heads": 3}, _random(6, 1, 3, 6)),
+        (
+            {"d_model": 6, "n_heads": 2},
+            _random(7, 1, 20, 6),
+            causal_mask(20) | (torch.arange(20) < 5),
+        ),
     ),
     praise="`TransformerBlock` is right: two sublayers, and each adds to the stream.",
     right=[RightTransformerBlock],

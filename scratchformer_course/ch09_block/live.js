@@ -93,11 +93,11 @@ course.define("ch09_block", () => {
     const weights = { ...given };
     let count = 1;
     const switches = Object.entries(PARTS).map(([part, name]) => {
-      const turn = (isOn) => {
+      const switchPart = (isOn) => {
         on[part] = isOn;
         draw();
       };
-      return newSwitch(name, turn, { class: "sx-blk-switch" }, true).element;
+      return newSwitch(name, switchPart, { class: "sx-blk-switch" }, true).element;
     });
     const places = choice("Where the norm stands", ["pre-norm", "post-norm"], (i) => {
       on.post = i === 1;
@@ -194,7 +194,7 @@ course.define("ch09_block", () => {
       const { stations: three, map: weightsOf } = blocks[i];
       const end = blocks[count - 1].stations[2];
       const which = count === 1 ? "the block" : `block ${i + 1} of ${count}`;
-      for (const each of places.buttons) each.disabled = !on.norm;
+      for (const placeButton of places.buttons) placeButton.disabled = !on.norm;
       const has = end.map((vector) => vector[channels.indexOf(word)]);
       const full = Math.max(TALL, ...has);
       const shares = has.map((level) => level / full);
@@ -248,5 +248,5 @@ course.define("ch09_block", () => {
   }
 
   course.figures.block_switches = build;
-  return { stack, nearest, largest, short };
+  return { stack, nearest, largest };
 });

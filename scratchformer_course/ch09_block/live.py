@@ -1,8 +1,5 @@
 """A block that reads a sentence, with weights that were set by hand, and a switch for each part."""
 
-from collections.abc import Sequence
-from html import escape
-
 import torch
 from torch import Tensor
 
@@ -58,47 +55,23 @@ def set_by_hand(block):
     return block
 
 
-def block_switches(
-    words: Sequence[str],
-    channels: Sequence[str],
-    x: Tensor,
-    block: TransformerBlock,
-    channel: str,
-    rule: Sequence[str] = (),
-    counts: Sequence[int] = (1, 2, 12),
-) -> LiveFigure:
-    """The stream of `words`, x (T, C), through `block` with one head, whose parts can be left out.
-
-    `channels` names the C numbers, and `channel` is the one that the figure reports at the end.
-    `rule` names channels whose weights in the network's first hidden number can be edited, and its
-    bias with them. `counts` says how many blocks can be stacked, all with the weights of `block`.
-    Raises ValueError for a block of several heads, and for sizes that do not fit each other.
-    """
-    if block.attn.n_heads != 1:
-        raise ValueError(f"the block has {block.attn.n_heads} heads, expected 1")
-    if x.shape != (len(words), len(channels)) or x.shape[1] != block.attn.d_model:
-        sizes = f"{len(words)} words, {len(channels)} channels, d_model={block.attn.d_model}"
-        raise ValueError(f"x is {tuple(x.shape)}, expected what fits {sizes}")
-    for name in (channel, *rule):
-        if name not in channels:
-            raise ValueError(f"channel={name!r}, expected one of {', '.join(channels)}")
-    weights = {name: _numbers(tensor) for name, tensor in block.state_dict().items()}
-    settings = {
-        "words": list(words),
-        "channels": list(channels),
-        "x": _numbers(x),
-        "weights": weights,
-        "counts": list(counts),
-        "told": channel,
-        "rule": list(rule),
-    }
-    return LiveFigure("block_switches", settings, _still(words, channels, x, block))
-
-
 def old_king() -> LiveFigure:
-    """*the old king sleeps*: the block that opens chapter 09."""
-    rule = ("noun", "royal", "asleep")
-    return block_switches(WORDS, CHANNELS, sentence(), reading_block(), "hush", rule)
+    """*the old king sleeps*: the block that opens chapter 09, whose parts can be left out.
+
+    It reports the channel hush, its first hidden number can be edited, and up to 12 blocks with
+    the same weights can be stacked.
+    """
+    block, x = reading_block(), sentence()
+    settings = {
+        "words": WORDS,
+        "channels": CHANNELS,
+        "x": _numbers(x),
+        "weights": {name: _numbers(tensor) for name, tensor in block.state_dict().items()},
+        "counts": [1, 2, 12],
+        "told": "hush",
+        "rule": ["noun", "royal", "asleep"],
+    }
+    return LiveFigure("block_switches", settings, _still(block, x))
 
 
 def _numbers(tensor: Tensor) -> list:
@@ -106,23 +79,21 @@ def _numbers(tensor: Tensor) -> list:
 
 
 @torch.no_grad()
-def _still(
-    words: Sequence[str], channels: Sequence[str], x: Tensor, block: TransformerBlock
-) -> str:
+def _still(block: TransformerBlock, x: Tensor) -> str:
     """The stream at three stations, those channels that a part changes: without JavaScript."""
     middle = x + block.attn(block.ln_1(x[None]))[0]
     end = middle + block.mlp(block.ln_2(middle))
-    columns = [c for c in range(len(channels)) if (end - x)[:, c].abs().max() > 1e-3]
+    columns = [c for c in range(len(CHANNELS)) if (end - x)[:, c].abs().max() > 1e-3]
     rows = [
-        (f"{escape(word)}, {station}", *(_digits(vector[c]) for c in columns))
+        (f"{word}, {station}", *(_digits(vector[c]) for c in columns))
         for station, stream in (("before", x), ("after attention", middle), ("after both", end))
-        for word, vector in zip(words, stream.tolist(), strict=True)
+        for word, vector in zip(WORDS, stream.tolist(), strict=True)
     ]
     return (
         "<p>This figure is live where JavaScript runs: there each part of the block can be "
         "switched off. Here is the stream with all parts, in those channels that the block "
         "changes.</p>"
-    ) + table(["", *(escape(channels[c]) for c in columns)], rows, '"')
+    ) + table(["", *(CHANNELS[c] for c in columns)], rows)
 
 
 def _digits(number: float) -> str:

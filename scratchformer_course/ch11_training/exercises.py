@@ -30,7 +30,7 @@ def _first_update(adamw_step):
 
 
 def _updated(draw):
-    C = draw.randint(1, 4)
+    C = draw.size(1, 4, 50)
     w, grad, m, v = (normal(draw, C) for _ in range(4))
     rates = draw.choice([1e-3, 0.1, 0.5]), draw.choice([0.0, 0.1, 0.9])
     return w, grad, m, v.square(), draw.choice([1, 2, 7, 300]), *rates
@@ -61,7 +61,7 @@ adamw_step = exercise(
         "m = 0.9 -> grad = grad + decay * w; m = 0.9\n - lr * decay * w -> ": "The decay went "
         "into the gradient, where √v rescales it: shrink w itself, apart",
         "lr * decay -> decay": "The decay lacks the rate: lr · decay · w",
-        ").sqrt() + 1e-8 -> + 1e-8).sqrt()": "ε stands outside the root: √v + ε",
+        ").sqrt() + 1e-8 -> + 1e-8).sqrt()": "ε, which is 1e-8, stands outside the root: √v + ε",
     },
 )
 
@@ -74,8 +74,9 @@ def right_warmup_cosine(step, lr, steps, warmup):
 
 
 def _scheduled(draw):
-    steps = draw.randint(2, 40)
-    return draw.randrange(steps), draw.choice([3e-5, 1e-3, 2.0]), steps, draw.randrange(steps)
+    steps = draw.size(2, 40, 1000)
+    step = draw.choice([draw.randrange(steps), steps - 1])
+    return step, draw.choice([3e-5, 1e-3, 2.0]), steps, draw.randrange(steps)
 
 
 warmup_cosine = exercise(
@@ -132,7 +133,7 @@ class _Table(nn.Module):
 
 
 class _SGD(torch.optim.SGD):
-    """Plain descent, where every factor of a gradient shows."""
+    """Descent, where every factor of a gradient shows; with momentum its step is its own."""
 
     def __repr__(self):
         return "<optimizer>"
@@ -144,7 +145,7 @@ def _loss(model, x, y, weight=1.0):
 
 
 def _outcome(step, clip, old=None, has_unused=False):
-    """Nats, targets and weights after each of three steps: of two pieces, of one and of three.
+    """Nats, targets and weights after each of three steps: of two pieces, of one and of nine.
 
     The model may come with `old` slopes, and with a parameter that takes no part.
     """
@@ -153,8 +154,8 @@ def _outcome(step, clip, old=None, has_unused=False):
         p.grad = torch.full_like(p, old)
     if has_unused:
         model.unused = nn.Parameter(torch.ones(2))
-    optimizer = _SGD(model.parameters(), lr=0.5)
-    for batches in (PIECES, PIECES[::-1][:1], WEIGHTED):
+    optimizer = _SGD(model.parameters(), lr=0.5, momentum=0.5)
+    for batches in (PIECES, PIECES[::-1][:1], 3 * WEIGHTED):
         for total in step(model, optimizer, batches, _loss, clip):
             # a float in few digits stays one: see compare.Rough
             is_float = isinstance(total, float)
@@ -244,5 +245,7 @@ update = exercise(
         "of targets",
         "(model.parameters(), clip) -> (model.parameters(), clip / targets)": "The sum is "
         "clipped, and divided after that: divide first",
+        "batch_nats, n = loss -> optimizer.zero_grad(); batch_nats, n = loss": "Each micro-batch "
+        "loses the slopes of those before it: zero them once, before the loop",
     },
 )

@@ -198,7 +198,7 @@ course.define("ch11_training", () => {
       heads.mark(layer, head);
       name.textContent = `Block ${layer + 1}, head ${head + 1}`;
       const top = strongest(weights, T, first);
-      const said = top
+      const largest = top
         .slice(-3)
         .map(([t, s, w]) => `“${names[t]}” at “${names[s]}”, ${percent(w)}`);
       const cell = (t, s) =>
@@ -212,7 +212,7 @@ course.define("ch11_training", () => {
       describe(
         picture,
         `${name.textContent}: a row for each character, ` +
-          `coloured where it looks. Largest weights of the last rows: ${said.join("; ")}`,
+          `coloured where it looks. Largest weights of the last rows: ${largest.join("; ")}`,
       );
       map.replaceChildren(
         picture,

@@ -29,7 +29,7 @@ def judge_nucleus(call):
 
 
 def _chances(draw):
-    p = (2 * normal(draw, draw.randint(1, 4), draw.randint(1, 9))).softmax(dim=-1)
+    p = (2 * normal(draw, draw.randint(1, 4), draw.size(1, 9, 60))).softmax(dim=-1)
     return p, draw.choice([0.05, 0.4, 0.8, 1.0])
 
 
@@ -45,7 +45,7 @@ nucleus = exercise(
     ),
     praise="`nucleus` is right: 2 tokens of a flat row, 1 of a sharp one, and all at top_p = 1.",
     judge=judge_nucleus,
-    more=drawn(12, _chances),
+    more=drawn(12, _chances, ties=False),
     right=[right_nucleus],
     hints=[
         "In a sorted row, how much probability stands before each token?",
@@ -88,8 +88,8 @@ cached_step = exercise(
     "12.2",
     "cached_step(q, k, v: each (1, D), keys, values: (S, D)) -> (output (1, D), keys, values)",
     cases=[  # exp overflows in the last
-        (*size * _random(3, 1, 9), *size * _random(2, S, 9))
-        for S, size in ((3, 1), (0, 1), (7, 12))
+        (*size * _random(3, 1, D), *size * _random(2, S, D))
+        for S, D, size in ((3, 9, 1), (0, 4, 1), (60, 5, 1), (7, 9, 12))
     ],
     right=[right_cached_step],
     hints=[
@@ -131,9 +131,12 @@ grouped_step = exercise(
     "12.3",
     "grouped_step(q: (H, 1, D), keys: (G, S, D), values: (G, S, D)) -> (H, 1, D). H query heads "
     "share G heads of keys and values; neighbouring heads read the same ones.",
-    cases=[  # exp overflows
-        (9 * _random(H, 1, 4), *9 * _random(2, G, 3, 4))
-        for H, G in ((4, 2), (6, 3), (4, 1), (3, 3))
+    cases=[  # exp overflows, but in the last
+        (size * _random(H, 1, D), *size * _random(2, G, S, D))
+        for H, G, S, D, size in (
+            *((H, G, 3, 4, 9) for H, G in ((4, 2), (6, 3), (4, 1), (3, 3))),
+            (24, 6, 50, 9, 1),
+        )
     ],
     praise="`grouped_step` is right: with 2 and 3 groups, with one for all, and one for each.",
     right=[right_grouped_step],

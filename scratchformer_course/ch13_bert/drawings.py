@@ -2,38 +2,27 @@
 
 from collections.abc import Sequence
 
-from scratchformer_course.kit.canvas import Drawing
-
-
-def _row(d, x, y, words, colours, width, height=28):
-    """Boxes with words in a row; the middle of each."""
-    middles = []
-    for i, (word, colour) in enumerate(zip(words, colours, strict=True)):
-        left = x + i * width
-        d.box(left + 2, y, width - 4, height, word, colour, size=13, dashed=word == "?")
-        middles.append(left + width / 2)
-    return middles
+from scratchformer_course.kit.canvas import Drawing, drawing
 
 
 def gap(first: Sequence[str], second: Sequence[str], place: int):
     """The same gap in the first text, read by a GPT and by a BERT."""
-    d = Drawing(476, 300)
+    d = Drawing(476, 300, size=13)
     shown = ["?" if i == place else word for i, word in enumerate(first)]
-    colours = ["key" if i == place else "token" for i in range(len(first))]
-    width = 300 / len(first)
-    for top, name in ((34, "GPT reads what is on the left"), (150, "BERT reads everything")):
-        d.text(2, top - 18, name, bold=True, size=15, anchor="start")
-        middles = _row(d, 0, top + 38, shown, colours, width)
-        for i, x in enumerate(middles):
-            if i < place:
+    looks = [("key", 0.12, True) if word == "?" else ("token", 0.12) for word in shown]
+    width, wide = 300 / len(first), 472 / len(second)
+    for top, name, n_read in (
+        (34, "GPT reads what is on the left", place),
+        (150, "BERT reads everything", len(first)),
+    ):
+        d.text_from(2, top - 18, name, bold=True, size=15)
+        middles = d.row(2, top + 38, shown, (width - 4, 28), looks, width)
+        for i, x in enumerate(middles[:n_read]):
+            if i != place:
                 d.arrow(x, top + 36, middles[place], top + 36, "query", bend=6 * (place - i))
-            elif i > place and name.startswith("BERT"):
-                d.arrow(x, top + 36, middles[place], top + 36, "query", bend=-6 * (i - place))
-    wide = 472 / len(second)
-    below = _row(d, 0, 252, second, ["value"] * len(second), wide)
-    for x in below:
+    for x in d.row(2, 252, second, (wide - 4, 28), ("value", 0.12), wide):
         d.arrow(x, 250, middles[place], 218, "query", width=1.2)
-    d.text(2, 290, "the second text", "value", size=13, anchor="start")
+    d.text_from(2, 290, "the second text", "value")
     return d.show(
         f"Twice the text {' '.join(shown)}, where the question mark is a gap. Above, for a GPT, "
         f"arrows lead to the gap only from the words before it: {' '.join(first[:place])}. Below, "
@@ -45,26 +34,19 @@ def gap(first: Sequence[str], second: Sequence[str], place: int):
 def three_rows(first: Sequence[str], second: Sequence[str]):
     """An input of two texts: each place adds up a word, a segment and a position."""
     tokens = ["[CLS]", *first, "[SEP]", *second, "[SEP]"]
-    cut = len(first) + 2
-    width = 472 / len(tokens)
-    d = Drawing(478, 232)
-    special = {"[CLS]", "[SEP]"}
-    rows = (
-        (34, "word", tokens, ["muted" if t in special else "token" for t in tokens]),
-        (
-            98,
-            "+ segment",
-            [0] * cut + [1] * (len(tokens) - cut),
-            ["query"] * cut + ["value"] * (len(tokens) - cut),
-        ),
-        (162, "+ position", range(len(tokens)), ["position"] * len(tokens)),
-    )
-    for y, name, entries, colours in rows:
-        d.text(2, y - 16, name, bold=True, size=14, anchor="start")
-        for i, (entry, colour) in enumerate(zip(entries, colours, strict=True)):
-            d.box(2 + i * width, y, width - 4, 26, str(entry), colour, size=13)
-    for i in range(len(tokens)):
-        x = 2 + i * width + width / 2 - 2
+    cut, n = len(first) + 2, len(tokens)
+    width = 472 / n
+    d = Drawing(478, 232, size=13)
+    words = [("muted" if token in ("[CLS]", "[SEP]") else "token", 0.12) for token in tokens]
+    segments = [("query", 0.12)] * cut + [("value", 0.12)] * (n - cut)
+    for y, name, entries, looks in (
+        (34, "word", tokens, words),
+        (98, "+ segment", [0] * cut + [1] * (n - cut), segments),
+        (162, "+ position", range(n), ("position", 0.12)),
+    ):
+        d.text_from(2, y - 16, name, bold=True, size=14)
+        middles = d.row(2, y, entries, (width - 4, 26), looks, width)
+    for x in middles:
         d.arrow(x, 190, x, 216, "stream")
     return d.show(
         f"The input {' '.join(tokens)} in three rows. First the words. Then the segments: 0 for "
@@ -73,50 +55,47 @@ def three_rows(first: Sequence[str], second: Sequence[str]):
     )
 
 
-def kept(layers: int):
-    """Pretraining and the task after it: the stack is kept, the top is new."""
-    d = Drawing(478, 268, size=13)
+@drawing(478, 268, size=13)
+def kept(d):
+    """Two stacks side by side. Left, pretraining: three embeddings, 2 blocks, and on top a layer
+    that says which word was hidden; what comes in is texts with gaps. Right, fine-tuning: arrows
+    say that embeddings and blocks are kept; on top is a new layer that says whether two texts mean
+    the same; what comes in is judged pairs.
+    """
     for left, title, top, colour, below in (
-        (0, "1. pretraining", "which word was hidden?", "key", "texts with gaps"),
-        (258, "2. fine-tuning", "same meaning: yes or no?", "query", "judged pairs"),
+        (2, "1. pretraining", "which word was hidden?", "key", "texts with gaps"),
+        (260, "2. fine-tuning", "same meaning: yes or no?", "query", "judged pairs"),
     ):
-        d.text(left + 110, 16, title, bold=True, size=15)
-        d.box(left + 2, 38, 216, 34, top, colour, fill=0.25)
-        d.arrow(left + 110, 104, left + 110, 76, "stream")
-        d.box(left + 2, 106, 216, 58, f"{layers} blocks", "stream", fill=0.25, size=14)
-        d.arrow(left + 110, 194, left + 110, 168, "stream")
-        d.box(left + 2, 196, 216, 30, "three embeddings", "token", fill=0.25)
-        d.text(left + 110, 248, below, "muted")
-    d.arrow(222, 135, 256, 135, width=2.6)
+        d.text(left + 108, 16, title, bold=True, size=15)
+        d.flow(
+            [
+                (left, 196, 216, 30, "three embeddings", "token", 0.25),
+                (left, 106, 216, 58, "2 blocks", "stream", 0.25),
+                (left, 38, 216, 34, top, colour, 0.25),
+            ],
+            "stream",
+        )
+        d.text(left + 108, 248, below, "muted")
+    for y in (135, 211):
+        d.arrow(222, y, 256, y, width=2.6)
     d.text(239, 118, "kept")
-    d.arrow(222, 211, 256, 211, width=2.6)
-    return d.show(
-        f"Two stacks side by side. Left, pretraining: three embeddings, {layers} blocks, and on "
-        "top a layer that says which word was hidden; what comes in is texts with gaps. Right, "
-        "fine-tuning: arrows say that embeddings and blocks are kept; on top is a new layer that "
-        "says whether two texts mean the same; what comes in is judged pairs."
-    )
 
 
-def orders():
-    """German in two orders with one meaning, and in the order of the first with another."""
-    rows = (
-        (("der Hund", "sees"), ("jede Katze", "is seen"), "the dog sees every cat"),
-        (("jede Katze", "is seen"), ("der Hund", "sees"), "the dog sees every cat"),
-        (("den Hund", "is seen"), ("jede Katze", "sees"), "every cat sees the dog"),
-    )
-    d = Drawing(478, 228)
-    for i, (first, second, english) in enumerate(rows):
-        y = 4 + 76 * i
-        for x, (words, role) in ((2, first), (176, second)):
-            colour = "query" if role == "sees" else "value"
-            d.box(x, y, 100, 30, words, colour)
-            d.text(x + 50, y + 43, role, colour, size=13)
+@drawing(478, 228)
+def orders(d):
+    """Three German sentences. Der Hund sieht jede Katze: der Hund sees, jede Katze is seen, so the
+    dog sees every cat. Jede Katze sieht der Hund: still der Hund sees and jede Katze is seen, and
+    the dog sees every cat. Den Hund sieht jede Katze: den Hund is seen and jede Katze sees, so
+    every cat sees the dog.
+    """
+    sees, seen = ("sees", "query"), ("is seen", "value")
+    for y, first, (role, colour), second, (other_role, other_colour), english in (
+        (4, "der Hund", sees, "jede Katze", seen, "the dog sees every cat"),
+        (80, "jede Katze", seen, "der Hund", sees, "the dog sees every cat"),
+        (156, "den Hund", seen, "jede Katze", sees, "every cat sees the dog"),
+    ):
+        d.row(2, y, (first, second), (100, 30), [(colour, 0.12), (other_colour, 0.12)], 174)
+        d.text(52, y + 43, role, colour, size=13)
+        d.text(226, y + 43, other_role, other_colour, size=13)
         d.text(139, y + 15, "sieht")
-        d.text(290, y + 15, english, anchor="start")
-    return d.show(
-        "Three German sentences. Der Hund sieht jede Katze: der Hund sees, jede Katze is seen, so "
-        "the dog sees every cat. Jede Katze sieht der Hund: still der Hund sees and jede Katze is "
-        "seen, and the dog sees every cat. Den Hund sieht jede Katze: den Hund is seen and jede "
-        "Katze sees, so every cat sees the dog."
-    )
+        d.text_from(290, y + 15, english)

@@ -33,11 +33,13 @@ course.define("ch13_bert", () => {
     let dropped = 0;
     for (; length() > most; dropped++) pieces[Number(pieces[1].length > pieces[0].length)].pop();
     const unknown = pieces.flat().filter((piece) => idOf(words, piece) === undefined);
-    const ids = pieces.map((own) => own.map((piece) => idOf(words, piece) ?? MASK));
-    const found = ids.flatMap((own, text) =>
-      own.flatMap((id, piece) => (id === MASK ? [{ text, piece }] : [])),
+    const ids = pieces.map((piecesOfText) =>
+      piecesOfText.map((piece) => idOf(words, piece) ?? MASK),
     );
-    return { pieces, row: row(...ids), found, unknown, dropped };
+    const gapPlaces = ids.flatMap((idsOfText, text) =>
+      idsOfText.flatMap((id, piece) => (id === MASK ? [{ text, piece }] : [])),
+    );
+    return { pieces, row: row(...ids), found: gapPlaces, unknown, dropped };
   }
 
   // The gaps of a reading, with the likeliest words first: [{text, piece, best: [[id, p], …]}]
@@ -58,7 +60,7 @@ course.define("ch13_bert", () => {
     const { words } = description;
     const model = load(description);
     const most = model.config.context_length;
-    let turn = 0; // of the examples
+    let example = 0; // of the examples
     let read;
     let shown;
 
@@ -84,8 +86,8 @@ course.define("ch13_bert", () => {
         fill,
         hide,
         button("Another sentence", () => {
-          turn = (turn + 1) % examples.length;
-          set(examples[turn]);
+          example = (example + 1) % examples.length;
+          set(examples[example]);
         }),
       ]),
       status,
@@ -100,15 +102,19 @@ course.define("ch13_bert", () => {
 
     // A word into a gap: the likeliest, or the one that was chosen
     function write({ text, piece, best }, id = best[0][0]) {
-      const pieces = read.pieces[text].map((own, i) => (i === piece ? words[id] : own));
+      const pieces = read.pieces[text].map((oldPiece, i) => (i === piece ? words[id] : oldPiece));
       fields[text].value = pieces.join(" ");
-      draw(`Wrote ${words[id]}, which had ${percent(best.find(([own]) => own === id)[1])}.`);
+      draw(
+        `Wrote ${words[id]}, which had ${percent(best.find(([candidate]) => candidate === id)[1])}.`,
+      );
     }
 
     // A gap with its neighbours, as a title
     function around({ text, piece }) {
-      const own = read.pieces[text].map((each) => (GAP.test(each) ? "▢" : each));
-      const [before, after] = [own[piece - 1], own[piece + 1]];
+      const shownPieces = read.pieces[text].map((shownPiece) =>
+        GAP.test(shownPiece) ? "▢" : shownPiece,
+      );
+      const [before, after] = [shownPieces[piece - 1], shownPieces[piece + 1]];
       return [before ? `${before} ` : "", el("b", "▢"), after ? ` ${after}` : ""];
     }
 
@@ -137,20 +143,20 @@ course.define("ch13_bert", () => {
     }
 
     function say(written) {
-      const found = [written];
+      const sentences = [written];
       if (read.unknown.length) {
         const which = [...new Set(read.unknown)].map((word) => `“${word}”`).join(", ");
-        found.push(`It does not know ${which} and reads a gap there.`);
+        sentences.push(`It does not know ${which} and reads a gap there.`);
       }
-      if (read.dropped) found.push(`Only ${most} tokens fit: the end is left out.`);
-      if (!shown.length) found.push("No gap: type _ in place of a word.");
+      if (read.dropped) sentences.push(`Only ${most} tokens fit: the end is left out.`);
+      if (!shown.length) sentences.push("No gap: type _ in place of a word.");
       else {
         const gap = surest(shown);
         const [id, p] = gap.best[0];
         const where = shown.length > 1 ? `Surest of gap ${shown.indexOf(gap) + 1}: ` : "";
-        found.push(`${where}${words[id]}, ${percent(p)}.`);
+        sentences.push(`${where}${words[id]}, ${percent(p)}.`);
       }
-      return found.filter(Boolean).join(" ");
+      return sentences.filter(Boolean).join(" ");
     }
 
     draw();

@@ -2,60 +2,49 @@
 
 from collections.abc import Sequence
 
-from scratchformer_course.kit.canvas import Drawing
+from scratchformer_course.kit.canvas import Drawing, drawing
 
 
-def _words(d, left, step, y, words, colours):
-    """A row of boxes with words; returns the middle of each."""
-    middles = [left + step * (i + 0.5) for i in range(len(words))]
-    for x, word, colour in zip(middles, words, colours, strict=True):
-        d.box(x - step / 2 + 2, y, step - 4, 28, word, colour, size=13)
-    return middles
+@drawing(480, 372, size=13)
+def whole(d):
+    """Two stacks. Left, the encoder: the source the dog can see the cat ⊣ goes up through
+    self-attention over all words and feed-forward, and becomes the memory of shape (S, C), one
+    vector for each source word and one for the end. Right, the decoder: the words written so far go
+    up through self-attention over the past, cross-attention and feed-forward, and give the next
+    words der Hund kann die. One arrow joins the stacks: keys and values come from the memory into
+    the cross-attention, where the decoder's queries meet them.
+    """
+    token, block = ("token", 0.12), ("ink", 0.07)
+    for x, y, words, colour in (
+        (125, 358, "source", "muted"),
+        (125, 156, "memory (S, C)", "stream"),
+        (269, 172, "k, v", "value"),
+        (383, 46, "next words", "muted"),
+        (383, 358, "written so far", "muted"),
+    ):
+        d.text(x, y, words, colour)
+    d.texts(125, 18, ("encoder", "decoder"), right=258, size=15, bold=True)
 
-
-def whole(source: Sequence[str], target: Sequence[str]):
-    """Both stacks: the source is read on the left, the target written on the right."""
-    d = Drawing(480, 372, size=13)
-    left, right, wide = 250, 288, 190  # the encoder's width; the decoder's start and width
-    d.text(left / 2, 18, "encoder", bold=True, size=15)
-    d.text(right + wide / 2, 18, "decoder", bold=True, size=15)
-
-    step = left / len(source)
-    middles = _words(d, 0, step, 318, source, ["token"] * len(source))
-    for x in middles:
+    step, source = 250 / 7, ("the", "dog", "can", "see", "the", "cat", "⊣")
+    for x in d.row(2, 318, source, (step - 4, 28), token, step):
         d.arrow(x, 316, x, 292, "stream")
         d.arrow(x, 230, x, 206, "stream")
-        d.box(x - step / 2 + 4, 176, step - 8, 28, "", "stream", fill=0.3)
-    d.box(2, 232, left - 4, 58, "self-attention: all words\nfeed-forward", fill=0.07)
-    d.text(left / 2, 358, "source", "muted")
-    d.text(left / 2, 156, "memory (S, C)", "stream")
-    d.arrow(left + 2, 190, right - 2, 190, "value", width=2.4)
-    d.text((left + right) / 2, 172, "k, v", "value")
+    d.row(4, 176, [""] * 7, (step - 8, 28), ("stream", 0.3), step)
+    d.box(2, 232, 246, 58, "self-attention: all words\nfeed-forward", *block)
+    d.arrow(252, 190, 286, 190, "value", width=2.4)
 
-    step = wide / len(target)
-    written = ["⊢", *target[:-1]]
-    middles = _words(d, right, step, 318, written, ["muted", *["token"] * (len(target) - 1)])
-    nexts = _words(d, right, step, 62, target, ["token"] * len(target))
-    for x, up in zip(middles, nexts, strict=True):
+    cell, target = (43.5, 28), ("der", "Hund", "kann", "die")
+    d.row(290, 62, target, cell, token, 47.5)
+    looks = [("muted", 0.12), token, token, token]
+    for x in d.row(290, 318, ("⊢", *target[:3]), cell, looks, 47.5):
         d.arrow(x, 316, x, 276, "stream")
-        d.arrow(x, 240, x, 214, "query" if x == middles[-1] else "stream")
+        d.arrow(x, 240, x, 214, "query" if x > 440 else "stream")
         d.arrow(x, 172, x, 150, "stream")
-        d.arrow(up, 114, up, 92, "stream")
-    d.box(right + 2, 242, wide - 4, 32, "self-attention: the past", fill=0.07)
-    d.box(right + 2, 174, wide - 4, 38, "cross-attention", "query", fill=0.2, bold=True, size=14)
-    d.box(right + 2, 116, wide - 4, 32, "feed-forward", fill=0.07)
-    d.text(middles[-1] - 8, 227, "q", "query", anchor="end")
-    d.text(right + wide / 2, 46, "next words", "muted")
-    d.text(right + wide / 2, 358, "written so far", "muted")
-    return d.show(
-        f"Two stacks. Left, the encoder: the source {' '.join(source)} goes up through "
-        "self-attention over all words and feed-forward, and becomes the memory of shape (S, C), "
-        "one vector for each source word and one for the end. Right, the decoder: the words "
-        "written so far go up through self-attention over the past, cross-attention and "
-        f"feed-forward, and give the next words {' '.join(target)}. One arrow joins the stacks: "
-        "keys and values come from the memory into the cross-attention, where the decoder's "
-        "queries meet them."
-    )
+        d.arrow(x, 114, x, 92, "stream")
+    d.text_to(446.25, 227, "q", "query")
+    d.box(290, 242, 186, 32, "self-attention: the past", *block)
+    d.box(290, 174, 186, 38, "cross-attention", "query", 0.2, bold=True, size=14)
+    d.box(290, 116, 186, 32, "feed-forward", *block)
 
 
 def _headings(d, x, y, words, step, anchor, **lettering):
@@ -67,15 +56,6 @@ def _headings(d, x, y, words, step, anchor, **lettering):
             d.text(x + step * i, y + (7 if anchor == "end" else -7), word, **lettering)
 
 
-def _mask(d, left, top, table, rows, columns, title, colour, cell):
-    height = cell * len(table)
-    d.text(left + cell * len(table[0]) / 2, 16, title, bold=True, size=14)
-    d.grid(left, top, table, cell, colour)
-    style = {"colour": "token", "size": 15}
-    d.texts(left - 6, top + cell / 2, rows, down=cell, anchor="end", **style)
-    _headings(d, left + cell / 2, top + height + 6, columns, cell, "end", **style)
-
-
 def masks(
     encoder: Sequence[Sequence[float]],
     decoder: Sequence[Sequence[float]],
@@ -84,11 +64,16 @@ def masks(
     target: Sequence[str],
 ):
     """The three masks of one pair side by side; a coloured square may be looked at."""
-    d = Drawing(478, 196)
-    cell = 22
-    _mask(d, 40, 32, encoder, source, source, "encoder", "query", cell)
-    _mask(d, 194, 32, decoder, target, target, "decoder", "query", cell)
-    _mask(d, 376, 32, cross, target, source, "cross", "key", cell)
+    d, cell, top, style = Drawing(478, 196), 22, 32, {"colour": "token", "size": 15}
+    for left, title, colour, table, rows, columns in (
+        (40, "encoder", "query", encoder, source, source),
+        (194, "decoder", "query", decoder, target, target),
+        (376, "cross", "key", cross, target, source),
+    ):
+        d.text(left + cell * len(columns) / 2, 16, title, bold=True)
+        d.grid(left, top, table, cell, colour)
+        d.texts(left - 6, top + cell / 2, rows, down=cell, anchor="end", **style)
+        _headings(d, left + cell / 2, top + cell * len(rows) + 6, columns, cell, "end", **style)
     return d.show(
         "Three grids, coloured where a row may look at a column. Encoder: rows and columns are "
         f"the source {' '.join(source)}; every row is coloured up to the padding. Decoder: rows "
@@ -98,80 +83,73 @@ def masks(
     )
 
 
-def block():
-    """The decoder block: three sublayers add to the stream, the second reads the memory."""
-    d = Drawing(478, 250)
-    y, start = 206, 4
-    d.text(4, y - 26, "x", "stream", bold=True, anchor="start")
-    d.text(4, y + 30, "(T, C)", "stream", anchor="start", size=15)
-    for left, name, colour in (
-        (22, "masked\nself-attention", "ink"),
-        (170, "cross-\nattention", "query"),
-        (318, "feed-\nforward", "ink"),
+@drawing(478, 250, size=15)
+def block(d):
+    """A thick line, the target's stream x of shape (T, C), runs from left to right. Three sublayers
+    are above it: masked self-attention, which reads the past of the target; cross-attention; and
+    the feed-forward network, which works on each position alone. Each reads from the line and comes
+    back to a plus sign on it, and a norm follows each plus. Only cross-attention has a second
+    input: keys and values come down from the memory of shape (S, C). Its queries come from the
+    line.
+    """
+    y = 206
+    d.text_from(4, y - 26, "x", "stream", size=14, bold=True)
+    d.text_from(4, y + 30, "(T, C)", "stream")
+    for start, left, name, colour, fill in (
+        (4, 22, "masked\nself-attention", "ink", 0.07),
+        (170, 170, "cross-\nattention", "query", 0.2),
+        (318, 318, "feed-\nforward", "ink", 0.07),
     ):
-        plus = left + 88
-        d.line([(start, y), (plus - 12, y)], "stream", width=4)
-        d.line([(plus + 12, y), (plus + 22, y)], "stream", width=4)
-        fill = 0.2 if colour == "query" else 0.07
-        d.box(left, 92, 106, 54, name, colour, fill=fill, size=15)
+        d.line([(start, y), (left + 76, y)], "stream", width=4)
+        d.line([(left + 100, y), (left + 110, y)], "stream", width=4)
+        d.box(left, 92, 106, 54, name, colour, fill)
         d.arrow(left + 16, y - 2, left + 16, 148, colour)
-        d.arrow(plus, 146, plus, y - 14)
-        d.plus(plus, y, 12)
-        d.box(plus + 22, y - 13, 38, 26, "norm", "muted", fill=0.2, size=13)
-        start = plus + 60
-    d.arrow(start, y, 478, y, "stream", width=4)
-    d.box(163, 12, 120, 30, "memory (S, C)", "stream", fill=0.3, size=15)
+        d.arrow(left + 88, 146, left + 88, y - 14)
+        d.plus(left + 88, y, 12)
+        d.box(left + 110, y - 13, 38, 26, "norm", "muted", 0.2, size=13)
+    d.arrow(466, y, 478, y, "stream", width=4)
+    d.box(163, 12, 120, 30, "memory (S, C)", "stream", 0.3)
     d.arrow(223, 44, 223, 90, "value", width=2.4)
-    d.text(232, 66, "k, v", "value", anchor="start", size=15)
-    d.text(194, 176, "q", "query", anchor="start", size=15)
+    d.text_from(232, 66, "k, v", "value")
+    d.text_from(194, 176, "q", "query")
     d.texts(75, 60, ("reads the past", "of the target"), down=18, colour="muted", size=13)
     d.text(371, 78, "each position alone", "muted", size=13)
-    return d.show(
-        "A thick line, the target's stream x of shape (T, C), runs from left to right. Three "
-        "sublayers are above it: masked self-attention, which reads the past of the target; "
-        "cross-attention; and the feed-forward network, which works on each position alone. Each "
-        "reads from the line and comes back to a plus sign on it, and a norm follows each plus. "
-        "Only cross-attention has a second input: keys and values come down from the memory of "
-        "shape (S, C). Its queries come from the line."
-    )
 
 
-def across(T: int, S: int):
-    """Cross-attention of one head in shapes: queries from the target, the rest from the memory."""
-    d = Drawing(478, 278)
-    cell, x_top, memory_top = 14, 34, 150
-    shade = [0.5, 0.3, 0.6]
-
-    def table(left, top, n, m, colour, name, below):
-        rows = [[shade[(2 * i + j) % 3] for j in range(m)] for i in range(n)]
-        d.grid(left, top, rows, cell, colour)
-        d.text(left + cell * m / 2, top - 12, name, colour, bold=True, size=15)
-        d.text(left + cell * m / 2, top + cell * n + 14, below, "muted", size=15)
-
-    table(20, x_top, T, 4, "stream", "x", "(T, C)")
-    table(128, x_top, T, 2, "query", "q", "(T, D)")
-    table(20, memory_top, S, 4, "stream", "memory", "(S, C)")
-    table(128, memory_top, S, 2, "key", "k", "")
-    table(164, memory_top, S, 2, "value", "v", "")
-    d.text(160, memory_top + cell * S + 14, "(S, D) each", "muted", size=15)
-    weights = [[0.85 if j == (5 * i + 1) % S else 0.08 for j in range(S)] for i in range(T)]
-    d.grid(268, x_top, weights, cell, "query")
-    d.text(268 + cell * S / 2, x_top - 12, "weights", "query", bold=True, size=15)
-    d.text(268 + cell * S / 2, x_top + cell * T + 14, "(T, S)", "muted", size=15)
-    table(420, x_top, T, 2, "value", "mixed", "(T, D)")
-    middle = x_top + cell * T / 2
-    d.arrow(82, middle, 122, middle)
-    d.arrow(82, memory_top + 42, 122, memory_top + 42)
-    d.arrow(162, middle, 262, middle, "query")
-    d.arrow(144, memory_top - 22, 264, middle + 16, "key")
-    d.arrow(270 + cell * S, middle, 414, middle, "query")
-    d.arrow(198, memory_top + 42, 418, middle + 24, "value", bend=-26)
-    return d.show(
-        f"Cross-attention in shapes. The target's stream x, ({T}, C), gives queries of shape (T, "
-        f"D). The memory, ({S}, C), gives keys and values of shape (S, D). Queries and keys meet "
-        "in the weights, a table of T rows and S columns that is not square. The weights mix the "
-        "values to one vector for each target position."
-    )
+@drawing(478, 278, size=15)
+def across(d):
+    """Cross-attention in shapes. The target's stream x, (4, C), gives queries of shape (T, D). The
+    memory, (7, C), gives keys and values of shape (S, D). Queries and keys meet in the weights, a
+    table of T rows and S columns that is not square. The weights mix the values to one vector for
+    each target position.
+    """
+    cell, top, low = 14, 34, 150
+    shades, faint = (0.5, 0.3, 0.6), (0.08, 0.85)
+    for left, y, n, m, colour, name, below in (
+        (20, top, 4, 4, "stream", "x", "(T, C)"),
+        (128, top, 4, 2, "query", "q", "(T, D)"),
+        (20, low, 7, 4, "stream", "memory", "(S, C)"),
+        (128, low, 7, 2, "key", "k", ""),
+        (164, low, 7, 2, "value", "v", ""),
+        (268, top, 4, 7, "query", "weights", "(T, S)"),
+        (420, top, 4, 2, "value", "mixed", "(T, D)"),
+    ):
+        rows = [[shades[(2 * i + j) % 3] for j in range(m)] for i in range(n)]
+        if name == "weights":
+            rows = [[faint[j == (5 * i + 1) % m] for j in range(m)] for i in range(n)]
+        d.grid(left, y, rows, cell, colour)
+        d.text(left + cell * m / 2, y - 12, name, colour, bold=True)
+        d.text(left + cell * m / 2, y + cell * n + 14, below, "muted")
+    d.text(160, 262, "(S, D) each", "muted")
+    for x1, y1, x2, y2, colour, bend in (
+        (82, 62, 122, 62, "ink", 0),
+        (82, 192, 122, 192, "ink", 0),
+        (162, 62, 262, 62, "query", 0),
+        (144, 128, 264, 78, "key", 0),
+        (368, 62, 414, 62, "query", 0),
+        (198, 192, 418, 86, "value", -26),
+    ):
+        d.arrow(x1, y1, x2, y2, colour, bend)
 
 
 def reads(columns: Sequence[str], panels: Sequence[tuple]):
@@ -190,8 +168,8 @@ def reads(columns: Sequence[str], panels: Sequence[tuple]):
         _headings(d, x + cell / 2, y - 6, columns[first:], cell, "start")
         d.texts(left - 8, y + cell / 2, rows, down=cell, colour="token", anchor="end")
         d.grid(x, y, weights, cell, "key")
-        most = [row.index(max(row)) for row in weights]
-        way = [(x + cell * (s + 0.5), y + cell * (t + 0.5)) for t, s in enumerate(most)][traced:]
+        most = enumerate(row.index(max(row)) for row in weights)
+        way = [(x + cell * (s + 0.5), y + cell * (t + 0.5)) for t, s in most][traced:]
         if way:
             d.line(way, "query", width=3)
         for dot in way:
@@ -208,26 +186,25 @@ def reads(columns: Sequence[str], panels: Sequence[tuple]):
 
 def two_ways(right: Sequence[str], taught: Sequence[str], alone: Sequence[str]):
     """What a decoder reads and says with a teacher, and alone; wrong words are dashed."""
-    d = Drawing(480, 226, size=13)
-    left, tall = 42, 28
+    d, left = Drawing(480, 226, size=13), 42
     step = (d.width - left) / len(right)
-    for top, title, says in (
-        (0, "With a teacher it reads the correct words.", taught),
-        (122, "Alone it reads what it has written.", alone),
+    cell = (step - 4, 28)
+    for top, title, reads, says in (
+        (0, "With a teacher it reads the correct words.", ["⊢", *right[:-1]], taught),
+        (122, "Alone it reads what it has written.", ["⊢", *alone[:-1]], alone),
     ):
-        reads = ["⊢", *(right if says is taught else says)][: len(right)]
-        d.text(0, top + 8, title, anchor="start", bold=True)
-        upper, lower = top + 22, top + 74
-        d.text(0, upper + tall / 2, "says", "muted", anchor="start")
-        d.text(0, lower + tall / 2, "reads", "muted", anchor="start")
-        for t, (read, spoken, word) in enumerate(zip(reads, says, right, strict=True)):
-            x, is_wrong = left + step * (t + 0.5), spoken != word
-            d.box(x - step / 2 + 2, lower, step - 4, tall, read, "token")
-            colour = "key" if is_wrong else "token"
-            d.box(x - step / 2 + 2, upper, step - 4, tall, spoken, colour, dashed=is_wrong)
-            d.arrow(x - 8, lower - 2, x - 8, upper + tall + 2, "stream")
-            if says is alone and t + 1 < len(right):
-                d.arrow(x + 8, upper + tall + 2, x + step - 18, lower - 2, "query")
+        d.text_from(0, top + 8, title, bold=True)
+        d.texts(0, top + 36, ("says", "reads"), down=52, colour="muted", anchor="start")
+        looks = [
+            ("token", 0.12) if word == spoken else ("key", 0.12, True)
+            for word, spoken in zip(right, says, strict=True)
+        ]
+        d.row(left + 2, top + 22, says, cell, looks, step)
+        middles = d.row(left + 2, top + 74, reads, cell, ("token", 0.12), step)
+        for x in middles:
+            d.arrow(x - 8, top + 72, x - 8, top + 52, "stream")
+        for x in middles[:-1] if says is alone else ():
+            d.arrow(x + 8, top + 52, x + step - 18, top + 72, "query")
     return d.show(
         f"Two decoders that have to say {' '.join(right)}. With a teacher it reads the correct "
         f"words and says {' '.join(taught)}. Alone it reads what it has written, and says "

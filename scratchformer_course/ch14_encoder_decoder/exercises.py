@@ -25,7 +25,7 @@ def right_shift_right(rows, begin_id, end_id, pad_id):
 
 
 def _ragged(draw):
-    rows = [draw.choices(range(9), k=draw.randint(0, 5)) for _ in range(draw.randint(1, 4))]
+    rows = [draw.choices(range(9), k=draw.size(0, 5, 30)) for _ in range(draw.size(1, 4, 12))]
     return rows, *draw.sample(range(12), 3)
 
 
@@ -90,6 +90,7 @@ def _random(seed, *shape):
 X, MEMORY = 2 * _random(4, 2, 2, 4, 8)
 SEES = torch.tensor([[[0, 1, 1, 1]], [[1, 1, 0, 0]]], dtype=torch.bool)  # (B, 1, S)
 PAST = torch.ones(2, 4, 4, dtype=torch.bool).tril()
+PADDED = PAST & (torch.arange(4) != torch.tensor([[[1]], [[4]]]))  # the first text has a gap at 1
 
 
 def _crosses(CrossAttention):
@@ -111,6 +112,7 @@ CrossAttention = exercise(
         ({"d_model": 8, "n_heads": 2}, X, MEMORY, SEES),
         # scores far below 0 and far above: a mask of −30 shows, and exp overflows
         ({"d_model": 8, "n_heads": 4}, 20 * X[:, :3], 20 * MEMORY, SEES),
+        ({"d_model": 8, "n_heads": 1}, X[:1], _random(9, 1, 20, 8), torch.ones(1, 1, 20).bool()),
     ),
     praise="`CrossAttention` is right: x asks, and the memory answers.",
     right=[RightCrossAttention],
@@ -175,6 +177,7 @@ DecoderBlock = exercise(
     cases=(
         ({"d_model": 8, "n_heads": 2}, X, PAST, MEMORY, SEES),
         ({"d_model": 8, "n_heads": 4}, X[:, :3], PAST[:, :3, :3], MEMORY, SEES),
+        ({"d_model": 8, "n_heads": 1}, X, PADDED | torch.eye(4).bool(), MEMORY, SEES),
     ),
     praise="`DecoderBlock` is right: three sublayers, each added and then normalised.",
     right=[RightDecoderBlock],

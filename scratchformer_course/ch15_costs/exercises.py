@@ -15,13 +15,13 @@ def right_gpt_parameters(vocab_size, context_length, d_model, n_layers):
 
 
 def _sizes(draw):
-    return tuple(draw.randint(1, most) for most in (90, 40, 30, 6))
+    return tuple(draw.size(1, most, 1000 * most + 1) for most in (90, 40, 30, 6))
 
 
 gpt_parameters = exercise(
     "15.1",
     "gpt_parameters(vocab_size, context_length, d_model, n_layers) -> parameters of a GPT",
-    cases=((65, 16, 8, 3), (50_257, 1024, 768, 12)),
+    cases=((65, 16, 8, 3), (50_257, 1024, 1600, 48), (50_257, 1024, 768, 12)),
     praise="`gpt_parameters` is right: the last call was GPT-2's smallest, 124,439,808.",
     more=drawn(10, _sizes),
     right=[right_gpt_parameters],
@@ -54,10 +54,11 @@ largest_batch = exercise(
     cases=(
         (24 * 10**9, 50_257, 1024, 768, 12),
         (0, 65, 8, 48, 3),  # not even the parameters fit
+        (26_547_621_887, 50_257, 1024, 768, 12),  # a byte is missing for twenty texts
         (90_360, 11, 6, 10, 2),  # five texts fill it to the last byte
     ),
     praise="`largest_batch` is right: 24 GB hold GPT-2's smallest and 17 texts of 1,024 tokens.",
-    more=drawn(20, lambda draw: (draw.randint(0, 10**7), *_sizes(draw))),
+    more=drawn(20, lambda draw: (draw.size(0, 10**7, 10**19), *_sizes(draw))),
     right=[right_largest_batch],
     hints=[
         "What is in memory before the first text comes, and what does each text add?",
@@ -89,7 +90,7 @@ def right_tokens_a_second(parameters, bytes_each, texts, peak, bandwidth):
 
 def _machine(draw):
     parameters, peak = 10.0 ** draw.randint(5, 11), 10.0 ** draw.randint(9, 15)
-    bytes_each, texts = draw.choice([0.5, 2, 4]), draw.choice([1, 3, 500])
+    bytes_each, texts = draw.choice([0.5, 2, 4]), draw.choice([1, 3, 500, 10**6])
     return parameters, bytes_each, texts, peak, peak / draw.choice([1, 30, 300])
 
 

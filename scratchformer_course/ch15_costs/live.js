@@ -133,7 +133,10 @@ course.define("ch15_costs", () => {
     );
     /** @type {() => any} */
     function now() {
-      const sizes = Object.entries(sliders).map(([name, one]) => [name, scales[name][one.get()]]);
+      const sizes = Object.entries(sliders).map(([name, sizeSlider]) => [
+        name,
+        scales[name][sizeSlider.get()],
+      ]);
       return Object.fromEntries(sizes);
     }
 
@@ -210,7 +213,7 @@ course.define("ch15_costs", () => {
       choices[0],
       el("div.sx-columns", [
         el("div.sx-side", [
-          Object.values(sliders).map((one) => one.element),
+          Object.values(sliders).map((sizeSlider) => sizeSlider.element),
           choices.slice(1),
           status,
         ]),

@@ -12,6 +12,7 @@ from scratchformer import scaling
 from scratchformer.models import GPTConfig
 from scratchformer_course.kit.figure.live_figure import LiveFigure
 from scratchformer_course.kit.figure.numbers import is_whole
+from scratchformer_course.kit.figure.still import table
 
 Size = Sequence[Any]  # a name, V, T, C, L and texts in a batch
 SIZES = ("vocab_size", "context_length", "d_model", "n_layers", "batch_size")
@@ -31,12 +32,10 @@ def costs(sizes: Sequence[Size], start: str | None = None) -> LiveFigure:
     """Sliders for the sizes of a GPT, and what it costs to train.
 
     `sizes` are rows of a name, V, T, C, L and texts in a batch; `start` is the name of the first
-    one shown. Raises ValueError for a row that is not such a size, and a `start` that is none.
+    one shown. Raises ValueError for a row that is not such a size.
     """
     presets = [_preset(row) for row in sizes]
     names = [preset["name"] for preset in presets]
-    if start is not None and start not in names:
-        raise ValueError(f"start={start!r}, expected one of {', '.join(names)}")
     settings = {
         "presets": presets,
         "start": names.index(start) if start else 0,
@@ -70,20 +69,15 @@ def _preset(row: Size) -> dict[str, Any]:
 
 def _still(rows: Sequence[tuple]) -> str:
     """What each size costs as a table: for a page without JavaScript."""
-    body = "".join(
-        f"<tr style='white-space: nowrap'><th scope='row'>{escape(name)}</th><td>{n:,}</td>"
-        f"<td>{flops:.2e}</td>"
-        + "".join(f"<td>{texts:,}</td>" for texts in texts_that_fit)
-        + "</tr>"
+    head = ("", "parameters", "operations a token", *(f"{n} GB" for n in GIGABYTES))
+    cells = [
+        (escape(name), f"{n:,}", f"{flops:.2e}", *(f"{texts:,}" for texts in texts_that_fit))
         for name, n, flops, *texts_that_fit in rows
-    )
-    head = "".join(f"<th scope='col'>{n} GB</th>" for n in GIGABYTES)
+    ]
     return (
         "<p>This figure is live where JavaScript runs, and in a notebook after its cell has run. "
         "Without it, the table says what each size costs: its parameters, the operations of "
         "training for each token, and how many texts fit in so much memory.</p>"
-        "<div style='overflow-x: auto' tabindex='0' role='group' aria-label='What each size "
-        "costs'><table><thead><tr><td></td><th scope='col'>parameters</th>"
-        f"<th scope='col'>operations a token</th>{head}</tr></thead><tbody>{body}</tbody></table>"
-        "</div>"
+        "<div style='overflow-x: auto; white-space: nowrap' tabindex='0' role='group' "
+        f"aria-label='What each size costs'>{table(head, cells)}</div>"
     )

@@ -22,15 +22,16 @@ def runs(ax: Axes, N: np.ndarray, D: np.ndarray, L: np.ndarray, legend: bool = T
 def savings(saved: dict[int, tuple[float, float]]):
     """By size, what twice the text saves: measured, and by the law whose prices are added."""
     d, unit = Drawing(478, 40 + 66 * len(saved)), 720
-    d.text(120, 14, "nats saved by twice the text", bold=True, size=14, anchor="start")
-    for i, (n, pair) in enumerate(saved.items()):
-        top = 34 + 66 * i
-        d.text(112, top + 24, f"{n:,}", size=14, anchor="end")
-        for y, nats, name, colour in zip(
-            (top, top + 26), pair, ("measured", "the law"), ("query", "key"), strict=True
+    d.text_from(120, 14, "nats saved by twice the text", bold=True)
+    for i, (n, (measured, by_law)) in enumerate(saved.items()):
+        y = 34 + 66 * i
+        d.text_to(112, y + 24, f"{n:,}")
+        for top, nats, name, colour, fill in (
+            (y, measured, "measured", "query", 0.8),
+            (y + 26, by_law, "the law", "key", 0),
         ):
-            d.box(120, y, unit * nats, 22, "", colour, 0.8 if colour == "query" else 0)
-            d.text(126 + unit * nats, y + 11, f"{nats:.2f} {name}", colour, 13, "start")
+            d.box(120, top, unit * nats, 22, "", colour, fill)
+            d.text_from(126 + unit * nats, top + 11, f"{nats:.2f} {name}", colour, 13)
     bars = "; ".join(f"{n:,} parameters {a:.2f}, the law {b:.2f}" for n, (a, b) in saved.items())
     return d.show(
         "Two bars for each size of model: how much the loss falls with twice the text, as "

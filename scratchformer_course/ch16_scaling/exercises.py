@@ -15,7 +15,7 @@ def right_fit_power(x, y):
 
 def _points(draw):
     """Points in no order, with an x that comes twice, and y that may rise."""
-    x = draw.sample([0.25, 0.5, 1.0, 3.0, 4.0, 10.0, 600.0, 2e6], draw.randint(2, 5))
+    x = draw.sample([0.25, 0.5, 1.0, 3.0, 4.0, 10.0, 600.0, 2e6], draw.size(2, 5, 8))
     x.insert(draw.randrange(len(x)), draw.choice(x))
     return x, [draw.choice([0.01, 1, 20]) * draw.uniform(1, 9) for _ in x]
 
@@ -80,6 +80,8 @@ find_floor = exercise(
         ([1.0, 2.0, 4.0, 8.0, 16.0], [2.31, 1.68, 1.33, 1.08, 0.98], [0.0, 0.25, 0.5, 0.75]),
         # other measures of the misses have their smallest values at other floors
         ([2.0, 4.0, 8.0, 1.0], [2.08, 1.6, 2.17, 3.76], [0.02, 0.51, 1.31, 1.56]),
+        # all but miss nothing, and one misses less
+        ([1.0, 2.0, 4.0, 8.0], [2.5, 1.914, 1.5, 1.207], [0.48, 0.52, 0.5, 0.49]),
     ),
     more=drawn(25, _curve),
     praise="`find_floor` is right: try all, keep the one with the smallest misses.",
@@ -119,9 +121,10 @@ def _flat(N, D):
 def _bumps(draw):
     """A law with many valleys, sizes in no order, and few tokens for each."""
     a, b, c = (draw.uniform(1, 9) for _ in range(3))
+    least = draw.choice([0, 1])  # a logarithm of densities may be below 0
 
     def law(N, D):
-        return 3 + math.sin(a * N + c) + math.sin(b * D)
+        return least + math.sin(a * N + c) + math.sin(b * D)
 
     return law, draw.randint(50, 3000), draw.sample(range(1, 40), draw.randint(1, 8))
 
@@ -145,6 +148,7 @@ best_size = exercise(
         digits=1,
     ),
     mistakes={
+        "min(sizes -> max(sizes": "This size has the highest loss: take the one with the lowest",
         "6 * N -> N": "6 N D operations are paid for, not N D",
         "6 * N -> 2 * N": "2 N D is the forward pass: training costs 6 N D",
         "(6 * N))) -> (6 * sizes[0])))": "The largest size wins if all read the same text: a "

@@ -102,7 +102,7 @@ course.define("ch16_scaling", () => {
     const triesAt = el("div");
     const train = button("Train it", () => {
       const N = sizes[size.get()];
-      tries = [...tries.filter((each) => each !== N), N];
+      tries = [...tries.filter((tried) => tried !== N), N];
       draw();
     });
     const show = button("", () => {
@@ -177,5 +177,5 @@ course.define("ch16_scaling", () => {
   }
 
   course.figures.law = build;
-  return { loss, best, reached, wasted };
+  return { loss, best, wasted };
 });

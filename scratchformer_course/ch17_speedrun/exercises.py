@@ -17,14 +17,14 @@ def right_newton_schulz(G, steps):
 
 def _gradient(draw):
     scale = draw.choice([1e-3, 1.0, 1e4])
-    return normal(draw, draw.randint(1, 5), draw.randint(1, 5), scale=scale), draw.randint(0, 4)
+    return normal(draw, draw.size(1, 5, 20), draw.size(1, 5, 30), scale=scale), draw.randint(0, 4)
 
 
 newton_schulz = exercise(
     "17.1",
     "newton_schulz(G: (N, M), steps) -> (N, M), singular values drawn towards 1",
     cases=(
-        (torch.tensor([[3.0, 1.0, -2.0], [0.5, -4.0, 2.5]]), 3),
+        (torch.tensor([[3.0, 1.0, -2.0], [0.5, -4.0, 2.5]]), 7),
         (torch.zeros(2, 3), 5),
         (torch.tensor([[2e-7, -1e-7]]), 0),  # of the size of what the norm gets added
     ),
@@ -57,14 +57,15 @@ def right_smear(x, matrices):
 
 
 def _smeared(draw):
-    T, C = draw.randint(2, 6), draw.randint(1, 4)
-    return normal(draw, draw.randint(1, 3), T, C), normal(draw, draw.randint(1, T - 1), C, C)
+    T, C = draw.size(2, 6, 20), draw.randint(1, 4)
+    return normal(draw, draw.randint(1, 3), T, C), normal(draw, draw.size(1, T - 1, 12), C, C)
 
 
 smear = exercise(
     "17.2",
     "smear(x: (B, T, C), matrices: (n, C, C)) -> (B, T, C), with mixed earlier vectors added",
     cases=((torch.tensor([[[1.0], [2.0], [5.0]]]), torch.tensor([[[10.0]], [[100.0]]])),),
+    slopes=["x", "matrices"],
     more=drawn(8, _smeared),
     right=[right_smear],
     hints=[
@@ -95,7 +96,7 @@ def right_pair_numbers(ids, vocab_size):
 
 def _text(draw):
     V = draw.choice([2, 10, 400, 50_257, 128_256])
-    text = integers(draw, V, draw.randint(1, 3), draw.randint(1, 6))
+    text = integers(draw, V, draw.randint(1, 3), draw.size(1, 6, 40))
     return text.masked_fill(integers(draw, 3, *text.shape) == 0, V - 1), V  # the last id is common
 
 

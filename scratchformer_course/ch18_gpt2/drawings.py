@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from scratchformer_course.kit.canvas import Drawing
+from scratchformer_course.kit.canvas import Drawing, drawing
 
 # a tensor's name, its shape in a GPT and in GPT-2's file
 ROWS = (
@@ -28,63 +28,57 @@ def _matrix(d, x, y, shape, colour):
     d.box(x - width / 2, y - height / 2, width, height, "", colour, fill=0.3)
 
 
-def folder():
-    """Your program writes a folder of five files, and somebody else's program reads it."""
-    d = Drawing(470, 340)
-    d.box(8, 8, 170, 56, "", "stream", fill=0.2)
-    d.text(93, 26, "your program", "stream", bold=True, size=15)
-    d.text(93, 48, "your class GPT", size=13)
-    d.box(292, 8, 170, 56, "", "value", fill=0.2)
-    d.text(377, 26, "transformers", "value", bold=True, size=15)
-    d.text(377, 48, "their class for GPT-2", size=13)
+@drawing(470, 340, size=13)
+def folder(d):
+    """Your program, with your class GPT, writes a folder. The program transformers, with its own
+    class for GPT-2, reads it. The folder has five files: config.json, the sizes; model.safetensors,
+    the weights by name; vocab.json, an id for each token; merges.txt, what the tokenizer joins;
+    tokenizer_config.json, its special tokens. Nothing but these files passes from one program to
+    the other.
+    """
+    for x, name, program, colour in (
+        (8, "your program", "your class GPT", "stream"),
+        (292, "transformers", "their class for GPT-2", "value"),
+    ):
+        d.box(x, 8, 170, 56, "", colour, 0.2)
+        d.text(x + 85, 26, name, colour, bold=True, size=15)
+        d.text(x + 85, 48, program)
     d.arrow(93, 68, 93, 112, width=3)
-    d.text(106, 90, "writes", anchor="start", size=14)
+    d.text_from(106, 90, "writes", size=14)
     d.arrow(377, 112, 377, 68, width=3)
-    d.text(364, 90, "reads", anchor="end", size=14)
-    d.box(8, 116, 454, 218, "", "muted", fill=0.08)
-    d.text(20, 136, "a folder", anchor="start", bold=True, size=15)
+    d.text_to(364, 90, "reads", size=14)
+    d.box(8, 116, 454, 218, "", "muted", 0.08)
+    d.text_from(20, 136, "a folder", bold=True, size=15)
     for i, (name, what, colour) in enumerate(FILES):
-        y = 168 + 34 * i
-        d.text(20, y, name, colour, anchor="start", size=14, mono=True)
-        d.text(212, y, what, anchor="start", size=13)
-    return d.show(
-        "Your program, with your class GPT, writes a folder. The program transformers, with its "
-        "own class for GPT-2, reads it. The folder has five files: config.json, the sizes; "
-        "model.safetensors, the weights by name; vocab.json, an id for each token; merges.txt, "
-        "what the tokenizer joins; tokenizer_config.json, its special tokens. "
-        "Nothing but these files passes from one program to the other."
-    )
+        d.text_from(20, 168 + 34 * i, name, colour, 14, mono=True)
+        d.text_from(212, 168 + 34 * i, what)
 
 
-def two_ways():
-    """A GPT on the left, GPT-2's file on the right, and what happens to each tensor between."""
-    d = Drawing(470, 396)
+@drawing(470, 396, size=13)
+def two_ways(d):
+    """Two columns: your GPT on the left, GPT-2's file on the right, with an arrow out and an arrow
+    in. Each row is a tensor, drawn as a rectangle as high as it has rows. The table wte is the same
+    on both sides. The four matrices of a block are transposed: c_attn is tall on the left, (3C, C),
+    and wide on the right, (C, 3C); c_fc likewise; mlp.c_proj is wide on the left and tall on the
+    right. attn.c_proj is a square on both sides, so its shape does not show that it is transposed.
+    Everything else is copied.
+    """
     d.text(76, 16, "your GPT", "stream", bold=True, size=15)
     d.text(390, 16, "GPT-2's file", "value", bold=True, size=15)
-    d.arrow(150, 44, 320, 44, width=3)
-    d.text(235, 28, "out", bold=True)
-    d.arrow(320, 74, 150, 74, width=3)
-    d.text(235, 58, "in", bold=True)
+    for y, start, end, name in ((44, 150, 320, "out"), (74, 320, 150, "in")):
+        d.arrow(start, y, end, y, width=3)
+        d.text(235, y - 16, name, size=14, bold=True)
     for i, (name, ours, theirs) in enumerate(ROWS):
         y = 116 + 58 * i
-        turned = name != "wte.weight"
-        d.text(8, y, ours, size=13, anchor="start", mono=True)
+        d.text_from(8, y, ours, mono=True)
         _matrix(d, 108, y, ours, "stream")
-        d.text(235, y - 14, name, size=13, mono=True)
-        for end in (320, 150):
-            d.arrow(235, y + 2, end, y + 2)
-        d.text(235, y + 18, "transposed" if turned else "copied", "muted", size=13)
+        d.text(235, y - 14, name, mono=True)
+        d.arrow(235, y + 2, 320, y + 2)
+        d.arrow(235, y + 2, 150, y + 2)
+        d.text(235, y + 18, "copied" if name == "wte.weight" else "transposed", "muted")
         _matrix(d, 362, y, theirs, "value")
-        d.text(462, y, theirs, size=13, anchor="end", mono=True)
-    d.text(235, 386, "biases, norms, wpe: copied", "muted", size=13)
-    return d.show(
-        "Two columns: your GPT on the left, GPT-2's file on the right, with an arrow out and an "
-        "arrow in. Each row is a tensor, drawn as a rectangle as high as it has rows. The table "
-        "wte is the same on both sides. The four matrices of a block are transposed: c_attn is "
-        "tall on the left, (3C, C), and wide on the right, (C, 3C); c_fc likewise; mlp.c_proj is "
-        "wide on the left and tall on the right. attn.c_proj is a square on both sides, so its "
-        "shape does not show that it is transposed. Everything else is copied."
-    )
+        d.text_to(462, y, theirs, mono=True)
+    d.text(235, 386, "biases, norms, wpe: copied", "muted")
 
 
 def silent_mistakes(rows: Sequence[tuple[str, float, str]]):
@@ -95,15 +89,14 @@ def silent_mistakes(rows: Sequence[tuple[str, float, str]]):
     d = Drawing(470, 30 + 66 * len(rows))
     unit = 210 / max(loss for _, loss, _ in rows)
     mark = 206 + round(unit * rows[0][1])
-    d.text(206, 14, "loss, nats a character", "muted", anchor="start", size=13)
+    d.text_from(206, 14, "loss, nats a character", "muted", 13)
     for i, (name, loss, written) in enumerate(rows):
-        y = 46 + 66 * i
-        d.text(8, y, name, anchor="start", bold=True, size=14)
-        colour = "stream" if i == 0 else "value"
-        d.box(206, y - 11, max(2, round(unit * loss)), 22, "", colour, fill=0.35)
-        d.line([(mark, y - 18), (mark, y + 16)], "ink", width=1.6)
-        d.text(462, y, f"{loss:.2f}", anchor="end", size=14)
-        d.text(8, y + 26, written, anchor="start", size=15, mono=True)
+        y, width = 46 + 66 * i, max(2, round(unit * loss))
+        d.text_from(8, y, name, bold=True)
+        d.box(206, y - 11, width, 22, "", "value" if i else "stream", 0.35)
+        d.line([(mark, y - 18), (mark, y + 16)], width=1.6)
+        d.text_to(462, y, f"{loss:.2f}")
+        d.text_from(8, y + 26, written, size=15, mono=True)
     described = "; ".join(f"{name}, {loss:.2f}, writes {written}" for name, loss, written in rows)
     return d.show(
         "A bar for the loss of one model, loaded without a mistake and with each of several, "

@@ -16,7 +16,7 @@ def right_rms_norm(x, weight, eps):
 
 def _rows(draw):
     shape = [draw.randint(1, 4) for _ in range(draw.randint(0, 3))]
-    C, scale = draw.randint(2, 9), draw.choice([0.0, 1e-3, 1.0, 50.0])
+    C, scale = draw.size(2, 9, 64), draw.choice([0.0, 1e-3, 1.0, 50.0])
     x, weight = normal(draw, *shape, C, scale=scale), normal(draw, C)
     dtype = draw.choice([torch.float32, torch.float32, torch.bfloat16])
     eps = draw.choice([0.0, 1e-6, 1e-5, 1e-2, 1.0])
@@ -32,6 +32,7 @@ rms_norm = exercise(
         (torch.tensor([[3.0, -4.0, 0.0, 0.0]]), torch.ones(4), 2.75),
         (torch.tensor([300.0, -250.0, 9.0]).half(), torch.ones(3).half(), 1e-5),  # 300² is no half
     ),
+    slopes=["x", "weight"],
     more=drawn(16, _rows),
     praise="`rms_norm` is right: for zeros, for tiny numbers, and where squares overflow.",
     right=[right_rms_norm],
@@ -68,7 +69,7 @@ swiglu_width = exercise(
     "19.2",
     "swiglu_width(d_model, multiple) -> a multiple; three matrices weigh what two of 4 d_model do",
     cases=((4096, 256), (96, 1)),
-    more=drawn(30, lambda draw: (draw.randint(1, 700), draw.choice([1, 2, 3, 7, 64, 100]))),
+    more=drawn(30, lambda draw: (draw.size(1, 700, 10**8 + 1), draw.choice([1, 2, 3, 7, 64]))),
     praise="`swiglu_width` is right, for Llama's 11,008 too.",
     right=[right_swiglu_width],
     hints=[
@@ -94,8 +95,8 @@ def right_share_keys(k, n_heads):
 
 
 def _shared(draw):
-    B, kv_heads, T, D = (draw.randint(1, 3) for _ in range(4))
-    return normal(draw, B, kv_heads, T, D), kv_heads * draw.randint(1, 4)
+    B, kv_heads, T, D = (draw.size(1, 3, 5) for _ in range(4))
+    return normal(draw, B, kv_heads, T, D), kv_heads * draw.size(1, 4, 12)
 
 
 share_keys = exercise(

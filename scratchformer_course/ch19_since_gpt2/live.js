@@ -6,27 +6,27 @@ course.define("ch19_since_gpt2", () => {
   // ---- calculations ----
 
   // What was stored for this set of lines: the loss, and an answer to each question
-  const found = (said, on) =>
-    said.find(([names]) => names.length === on.size && names.every((name) => on.has(name)));
+  const storedRun = (runs, on) =>
+    runs.find(([names]) => names.length === on.size && names.every((name) => on.has(name)));
 
   // ---- the figure ----
 
   function build({ parts, questions, said }) {
     const on = new Set();
     const asked = choice("Questions", questions, draw);
-    const rows = parts.map(([name, part, own, elsewhere]) => {
+    const rows = parts.map(([name, part, original, elsewhere]) => {
       const state = el("span.sx-lin-is");
-      const turn = (isOn) => {
+      const switchLine = (isOn) => {
         if (isOn) on.add(name);
         else on.delete(name);
         draw();
       };
-      const { box, element: row } = newSwitch([el("b", part), state], turn, {
+      const { box, element: row } = newSwitch([el("b", part), state], switchLine, {
         class: "sx-lin-row",
       });
       const refresh = () => {
         box.checked = on.has(name);
-        state.textContent = on.has(name) ? elsewhere : own;
+        state.textContent = on.has(name) ? elsewhere : original;
         row.classList.toggle("sx-lin-on", on.has(name));
       };
       return { row, refresh };
@@ -41,8 +41,8 @@ course.define("ch19_since_gpt2", () => {
 
     function draw() {
       for (const { refresh } of rows) refresh();
-      const [, nats, answers] = found(said, on);
-      const [, healthy] = found(said, new Set());
+      const [, nats, answers] = storedRun(said, on);
+      const [, healthy] = storedRun(said, new Set());
       question.textContent = questions[asked.at()];
       answer.textContent = answers[asked.at()].trim() || "(nothing)";
       const more = on.size ? `, ${format(nats - healthy, 2)} more than its own` : "";
@@ -58,5 +58,5 @@ course.define("ch19_since_gpt2", () => {
   }
 
   course.figures.lines = build;
-  return { found };
+  return { storedRun };
 });

@@ -16,8 +16,8 @@ def right_quantise(w, bits):
 
 def _matrix(draw):
     """Rows of very different size, with zeros in them, and an outlier of either sign."""
-    R, C = draw.randint(1, 5), draw.randint(1, 6)
-    w = normal(draw, R, C) * torch.tensor([[10.0 ** draw.randint(-5, 3)] for _ in range(R)])
+    R, C = draw.size(1, 5, 20), draw.size(1, 6, 40)
+    w = normal(draw, R, C) * torch.tensor([[10.0 ** draw.randint(-7, 3)] for _ in range(R)])
     w[draw.randrange(R), draw.randrange(C)] *= draw.choice([0.0, -30.0, 30.0])
     return w, draw.randint(2, 8)
 
@@ -29,7 +29,7 @@ quantise = exercise(
         (torch.tensor([[0.46, -1.4, 0.3], [2.8, 0.1, 0.0]]), 4),
         (torch.tensor([[0.4, -1.27], [0.0, 0.0]]), 8),
     ),
-    more=drawn(20, _matrix),
+    more=drawn(20, _matrix, ties=False),
     praise="`quantise` is right: a scale for each row, one bit for the sign, and zeros stay zero.",
     right=[right_quantise],
     hints=[
@@ -65,8 +65,9 @@ def right_accepted(p, q, draft, u):
 
 
 def _drafts(draw):
-    k, V = draw.randint(0, 4), draw.choice([2, 3, 5, 200])
+    k, V = draw.size(0, 4, 16), draw.choice([2, 3, 5, 200])
     p, q = (normal(draw, n, V, scale=1.5).softmax(dim=-1) for n in (k + 1, k))
+    q = p[:k].clone() if draw.is_large else q  # all are kept
     drafted = [draw.choices(range(V), row.tolist())[0] for row in q]
     return p, q, drafted, [draw.random() for _ in range(k)]
 
@@ -121,10 +122,10 @@ def right_look_up(ids, most):
 def _texts(draw):
     """Texts of few tokens, in which pairs come again, overlap, or are missing."""
     V = draw.choice([2, 3, 5, 40])
-    ids = [draw.randint(0, V) for _ in range(draw.randint(2, 14))]
+    ids = [draw.randint(0, V) for _ in range(draw.size(2, 14, 90))]
     if draw.random() < 0.3:
         ids = [11 * i for i in ids]  # numbers of two digits
-    return ids, draw.randint(1, 6)
+    return ids, draw.size(1, 6, 50)
 
 
 look_up = exercise(
@@ -135,6 +136,9 @@ look_up = exercise(
         ([1, 2, 3, 1, 2, 4, 6, 5, 2, 7, 1, 2], 2),
         ([7, 7, 7], 3),  # the two places overlap
         ([1, 12, 3, 11, 2], 2),
+        ([11, 2, 5, 1, 2], 2),  # a search in the text finds 1, 2 in 11, 2
+        ([1, 21, 5, 1, 2], 2),
+        ([7, 8, *range(50), 7, 8], 60),
     ),
     more=drawn(30, _texts),
     praise="`look_up` is right: the latest place of the pair, and only what followed it.",

@@ -199,7 +199,7 @@ course.define("draft_ahead", () => {
     const seed = seedField(settings.seed, refill);
     const rejected = check("Show what was rejected", draw, {}, false);
     const run = button("Write", () => (interrupt ? stop() : start()));
-    const one = button("One pass", () => {
+    const passButton = button("One pass", () => {
       stop();
       if (isDone()) restart();
       step();
@@ -226,7 +226,7 @@ course.define("draft_ahead", () => {
     }
 
     function step() {
-      for (const each of [alone, ahead]) if (each.left() > 0) each.step();
+      for (const writing of [alone, ahead]) if (writing.left() > 0) writing.step();
     }
     const isDone = () => alone.left() === 0 && ahead.left() === 0;
 
@@ -270,15 +270,15 @@ course.define("draft_ahead", () => {
     // The last pass in words
     function says({ drafted, kept, own, isBonus }) {
       if (!drafted.length) return `The model wrote ${name([own])}; there was no room for a draft.`;
-      const said = `The draft said ${name(drafted)}.`;
-      if (isBonus) return `${said} The model kept all of it and added ${name([own])}.`;
+      const draft = `The draft said ${name(drafted)}.`;
+      if (isBonus) return `${draft} The model kept all of it and added ${name([own])}.`;
       const after = drafted.length > kept + 1 ? " What followed it was dropped." : "";
       const all = kept ? `kept ${name(drafted.slice(0, kept))} and ` : "";
-      return `${said} The model ${all}wrote ${name([own])} in place of ${name([drafted[kept]])}.${after}`;
+      return `${draft} The model ${all}wrote ${name([own])} in place of ${name([drafted[kept]])}.${after}`;
     }
 
     function compared() {
-      const [a, b] = [alone, ahead].map((each) => tokenizer.decode(each.written()));
+      const [a, b] = [alone, ahead].map((writing) => tokenizer.decode(writing.written()));
       const shared = Math.min(a.length, b.length);
       if (controls.temperature.get() > 0) {
         return isDone() ? "At this temperature each text is a draw of its own from the model." : "";
@@ -305,8 +305,8 @@ course.define("draft_ahead", () => {
       legend[1].hidden = !rejected.box.checked;
       for (const text of [aloneText, aheadText]) text.scrollTop = text.scrollHeight;
       const drafted = sum(ahead.passes.map((pass) => pass.drafted.length));
-      const rows = [alone, ahead].map((each, i) => {
-        const [tokens, passes] = [each.written().length, each.passes.length];
+      const rows = [alone, ahead].map((writing, i) => {
+        const [tokens, passes] = [writing.written().length, writing.passes.length];
         return [
           i ? "with a draft" : "without",
           tokens,
@@ -331,7 +331,7 @@ course.define("draft_ahead", () => {
     );
     refill();
     return el("div", [
-      el("div.sx-bar", [run, one, button("Start again", () => restart()), status]),
+      el("div.sx-bar", [run, passButton, button("Start again", () => restart()), status]),
       el("div.sx-inf-two", [
         el("div", [note("The model alone"), aloneText]),
         el("div", [note("With a table of counts ahead of it"), aheadText]),
@@ -403,11 +403,11 @@ course.define("fewer_bits", () => {
       const smaller = roundedModel(model, tensors, bits, kind);
       const loss = meanLoss(smaller, ids);
       const text = generate(smaller, tokenizer.encode(prompt), { temperature, seed });
-      const found = [];
-      const step = () => found.push(text.next().value);
+      const writtenIds = [];
+      const step = () => writtenIds.push(text.next().value);
       const done = () => {
         interrupt = null;
-        results.set(key, { loss, text: tokenizer.decode(found) });
+        results.set(key, { loss, text: tokenizer.decode(writtenIds) });
         next(results.get(key));
       };
       interrupt = inFrames(most, step, () => {}, done);
@@ -420,7 +420,9 @@ course.define("fewer_bits", () => {
       drawStored();
       status.textContent = "The page is rounding the weights …";
       waiting = setTimeout(() => {
-        compute(16, "row", (exact) => compute(bitsNow(), shared, (own) => draw(exact, own)));
+        compute(16, "row", (exact) =>
+          compute(bitsNow(), shared, (rounded) => draw(exact, rounded)),
+        );
       }, WAIT);
     }
 
@@ -430,7 +432,7 @@ course.define("fewer_bits", () => {
       return Number(text) > 0 ? `+${text}` : text;
     }
 
-    function rows(own, exact) {
+    function rows(rounded, exact) {
       const size = bytes(tensors, bitsNow(), shared);
       const [stored, base] = [losses[shared][place()], losses[shared][0]];
       return [
@@ -442,8 +444,8 @@ course.define("fewer_bits", () => {
         ["loss, whole validation split", format(stored), rise(stored - base)],
         [
           "loss, a passage of it, in this page",
-          own ? format(own.loss) : "…",
-          own ? rise(own.loss - exact.loss) : "",
+          rounded ? format(rounded.loss) : "…",
+          rounded ? rise(rounded.loss - exact.loss) : "",
         ],
       ];
     }
@@ -454,14 +456,14 @@ course.define("fewer_bits", () => {
       chart.replaceChildren(curves());
     }
 
-    function draw(exact, own) {
-      numbers.replaceChildren(table(["", "now", "against 16 bits"], rows(own, exact)));
+    function draw(exact, rounded) {
+      numbers.replaceChildren(table(["", "now", "against 16 bits"], rows(rounded, exact)));
       let same = 0;
-      while (same < own.text.length && own.text[same] === exact.text[same]) same++;
+      while (same < rounded.text.length && rounded.text[same] === exact.text[same]) same++;
       exactText.replaceChildren(el("b", prompt), exact.text);
-      const [shared, rest] = [own.text.slice(0, same), el("mark", own.text.slice(same))];
+      const [shared, rest] = [rounded.text.slice(0, same), el("mark", rounded.text.slice(same))];
       roundedText.replaceChildren(el("b", prompt), shared, rest);
-      if (same === own.text.length)
+      if (same === rounded.text.length)
         status.textContent = `All ${same} characters are the same as in 16 bits.`;
       else if (same)
         status.textContent = `The first ${same} characters are the same as in 16 bits; what follows is marked.`;

@@ -14,8 +14,8 @@ def right_answer_targets(ids, prompt):
 
 
 def _asked(draw):
-    T = draw.randint(2, 9)
-    return integers(draw, 3, draw.randint(1, 3), T), draw.randint(1, T)
+    T = draw.size(2, 9, 40)
+    return integers(draw, 3, draw.randint(1, 3), T), draw.size(1, T, 30)
 
 
 answer_targets = exercise(
@@ -53,7 +53,7 @@ def right_dpo_loss(chosen, rejected, chosen_start, rejected_start, beta):
 
 
 def _compared(draw):
-    N, scale = draw.randint(1, 5), draw.choice([0.1, 5.0, 300.0])
+    N, scale = draw.size(1, 5, 40), draw.choice([0.1, 5.0, 300.0])
     return *(normal(draw, N, scale=scale) for _ in range(4)), draw.choice([0.05, 0.3, 1.0, 4.0])
 
 
@@ -97,7 +97,7 @@ def right_advantages(r, log_p, log_start, beta, group):
 
 
 def _groups(draw):
-    group, n = draw.randint(1, 4), draw.randint(1, 4)
+    group, n = draw.size(1, 4, 12), draw.size(1, 4, 6)
     r, log_p, log_start = (normal(draw, group * n, scale=3.0) - i for i in (0, 3, 5))
     return r, log_p, log_start, draw.choice([0.0, 0.02, 0.5, 3.0]), group
 

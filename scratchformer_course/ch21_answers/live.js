@@ -17,10 +17,10 @@ course.define("ch21_answers", () => {
     return el(
       "ul.sx-ans-list",
       texts.map((text) => {
-        const found = judge(n, text);
-        const kind = found ? (found.right ? "right" : "wrong") : "no sum";
+        const judged = judge(n, text);
+        const kind = judged ? (judged.right ? "right" : "wrong") : "no sum";
         const parts = [el("code", visible(text)), el("span", kind)];
-        return el("li", { class: found ? `sx-ans-${kind}` : null }, parts);
+        return el("li", { class: judged ? `sx-ans-${kind}` : null }, parts);
       }),
     );
   }

@@ -16,7 +16,7 @@ def right_probe(x, y, new, ridge):
 
 
 def _learned(draw):
-    N, C, M = draw.randint(1, 20), draw.randint(1, 5), draw.randint(1, 4)
+    N, C, M = draw.size(1, 20, 100), draw.randint(1, 5), draw.size(1, 4, 20)
     x = normal(draw, N, C) + draw.choice([-1, 0, 2])
     y = integers(draw, draw.randint(1, 6), N)
     return x, y, normal(draw, M, C), draw.choice([0.3, 1.0, 20.0])
@@ -57,13 +57,16 @@ def right_erase(x, directions):
 
 
 def _spanned(draw):
-    """Directions of any length, of which two may be nearly the same."""
-    C = draw.randint(3, 8)
-    directions = normal(draw, draw.randint(1, C - 1), C)
-    if len(directions) > 1:
-        directions[1] = directions[0] + draw.choice([0.03, 0.3, 1.0]) * directions[1]
-    size = draw.choice([0.01, 1.0, 40.0])
-    return normal(draw, draw.randint(1, 4), C), size * directions
+    """Directions of any length, of which two may be alike; all ways agree in float32."""
+    while True:
+        C = draw.size(3, 8, 40)
+        x, K = normal(draw, draw.size(1, 4, 20), C), draw.size(1, C - 1, 9)
+        directions = normal(draw, K, C)
+        if K > 1:
+            directions[1] = directions[0] + draw.choice([0.2, 0.3, 1.0]) * directions[1]
+        is_sound = torch.linalg.cond(directions) < 20
+        if is_sound and right_erase(x, directions).abs().max() > 0.3:
+            return x, draw.choice([0.01, 1.0, 40.0]) * directions
 
 
 def one_after_the_other(x, directions):
@@ -120,9 +123,9 @@ def right_patch(x, source, place, head, n_heads):
 
 
 def _places(draw):
-    B, T, D, H = (draw.randint(1, 4) for _ in range(4))
+    B, T, D, H = (draw.size(1, 4, 9) for _ in range(4))
     x, source = normal(draw, B, T, D * H), normal(draw, B, T, D * H)
-    return x, source, draw.randrange(-T, T), draw.randint(1, H), H
+    return x, source, draw.randrange(T), draw.randint(1, H), H
 
 
 TWO_PLACES = torch.arange(1.0, 9).view(1, 2, 4)
@@ -165,7 +168,7 @@ def right_attribution(parts, gain, towards):
 
 
 def _parts(draw):
-    N, C = draw.randint(1, 8), draw.randint(2, 6)
+    N, C = draw.size(1, 8, 60), draw.size(2, 6, 24)
     size = draw.choice([0.5, 1.0, 20.0])
     return size * (normal(draw, N, C) + 0.1), normal(draw, C), normal(draw, C)
 

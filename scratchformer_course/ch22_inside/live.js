@@ -19,9 +19,9 @@ course.define("ch22_inside", () => {
 
   // How many of the repeated notes are expected, and how many there are
   function copied(song, best) {
-    const again = repeats(song);
-    const right = again.filter((is, i) => is && best[i] === song[i + 1]);
-    return [right.length, again.filter(Boolean).length];
+    const isRepeat = repeats(song);
+    const right = isRepeat.filter((is, i) => is && best[i] === song[i + 1]);
+    return [right.length, isRepeat.filter(Boolean).length];
   }
 
   // What is on show: a frame of the run, or its end without the silenced heads
@@ -84,7 +84,7 @@ course.define("ch22_inside", () => {
   function build(settings) {
     const { song, frames, heads } = settings;
 
-    const [n, last, again] = [song.length - 1, frames.length - 1, repeats(song)];
+    const [n, last, isRepeat] = [song.length - 1, frames.length - 1, repeats(song)];
     let silenced = 0; // a bit for each head
     const run = curve(settings);
     const status = newStatus();
@@ -127,7 +127,7 @@ course.define("ch22_inside", () => {
 
     function drawNotes(frame) {
       function kind(i) {
-        if (!again[i]) return "sx-song-new";
+        if (!isRepeat[i]) return "sx-song-new";
         return frame.best[i] === song[i + 1] ? "sx-song-right" : "sx-song-wrong";
       }
       const expected = [...frame.best].map((letter, i) => el("td", { class: kind(i) }, letter));

@@ -11,14 +11,9 @@ HEADS = [f"{block}.{head}" for block in (1, 2) for head in (1, 2, 3, 4)]
 
 
 def silence(stored: Mapping) -> LiveFigure:
-    """The film of `lab/induction.py`: a slider over a run, and a switch for each head.
-
-    Raises ValueError where a choice of heads is missing.
-    """
+    """The film of `lab/induction.py`: a slider over a run, and a switch for each head."""
     film = stored["film"]
     without = film["without"]
-    if len(without) != 2 ** len(HEADS):
-        raise ValueError(f"{len(without)} choices of heads, expected {2 ** len(HEADS)}")
     settings = {key: film[key] for key in ("song", "frames", "second")} | {"heads": HEADS}
     settings |= {"losses": [loss for loss, _ in without], "best": "".join(b for _, b in without)}
     return LiveFigure("silence", settings, _still(film))
@@ -50,16 +45,16 @@ def _still(film: dict) -> str:
     d = Drawing(476, 318)
     pair = ((i, 4, "query", last["maps"][i]), (j, 246, "key", last["maps"][j]))
     for head, left, colour, own in pair:
-        d.text(left, 10, f"Head {HEADS[head]} attends to", colour, anchor="start", bold=True)
+        d.text_from(left, 10, f"Head {HEADS[head]} attends to", colour, bold=True)
         what = "the note before" if head < 4 else "what came after this note"
-        d.text(left, 29, what, colour, anchor="start")
+        d.text_from(left, 29, what, colour)
         _map(d, left, 44, own, len(song) - 1, colour)
     for y, name, notes in (
         (246, "song", song),
         (274, "all heads", " " + last["best"]),
         (302, f"without {HEADS[i]}", " " + without[1]),
     ):
-        d.text(4, y, name, anchor="start", size=14)
+        d.text_from(4, y, name, size=14)
         for k, note in enumerate(notes):
             wrong = y > 250 and k and repeats(song)[k - 1] and note != song[k]
             d.text(100 + 19 * k, y, note, "key" if wrong else "ink", mono=True, bold=bool(wrong))

@@ -37,14 +37,14 @@ def _rounded(ids, logits):
     return logits + 1e-6 * torch.randn_like(logits)
 
 
-def _leaking(by, row=-1, places=slice(None), ahead=1, times=1.0, logit=0):
-    """A model in which a later token moves one logit of a text, by little, in some places."""
+def _leaking(by, row=-1, places=slice(None), ahead=1, times=1.0, logit=slice(1)):
+    """A model in which a later token moves one logit of a text, or some, by little, in places."""
 
     def leak(ids, logits):
         later = torch.zeros(ids.shape[1])
         later[:-ahead] = 1.0 + ids[row, ahead:] % 2
         logits = times * logits
-        logits[row, places, logit] += by * later[places]
+        logits[row, places][:, logit] += by * later[places, None]
         return logits
 
     return _model(change=leak)
@@ -64,13 +64,16 @@ def _some_see_the_future():
 def _some_hide_it():
     models = (
         _leaking(-0.05, row=1, places=slice(0, 1)),
-        _leaking(0.05, places=slice(1, 2), logit=5),  # only the third token is seen
-        _leaking(-0.05, row=0, places=slice(10, 11), logit=-1),  # only the last one is
-        _leaking(4e-4, row=0, places=slice(2, 3)),
-        _leaking(0.05, places=slice(1, 2), ahead=10),
+        _leaking(0.05, places=slice(1, 2), logit=slice(5, 6)),  # only the third token is seen
+        _leaking(-0.05, row=0, places=slice(10, 11), logit=slice(-1, None)),  # only the last one is
+        # all logits at a place move, so their softmax stays; two move, and their sum stays
+        _leaking(4e-4, row=0, places=slice(2, 3), logit=slice(None)),
+        _leaking(torch.tensor([0.05, -0.05]), places=slice(1, 2), ahead=10, logit=slice(0, 2)),
         _leaking(0.5, row=0, times=50.0),
     )
-    return [(model, inv.some(2, 12)) for model in models]
+    ids = inv.some(2, 12)
+    ids[0, 5] = inv.V - 1  # no token comes after it
+    return [(model, ids) for model in models]
 
 
 def right_future_changes_nothing(model, ids):
@@ -145,8 +148,11 @@ def _some_forget():
     healthy, faulty = FAULTS["window_one_off"].healthy, FAULTS["positions_forgotten"].program
     late = _edited(GPT.forward, COUNTED, "torch.arange(S - old) + (old > 4)")
     first_only = _edited(GPT.forward, COUNTED, "torch.arange(S - old) + (old == 0 and S == 1)")
-    programs = (Program(), late, faulty, healthy, first_only)
-    return tuple((_model(program), inv.some(i, 8 - i)) for i, program in enumerate(programs, 1))
+    with_any = _edited(GPT.forward, COUNTED, "torch.arange(old, S) + (cache is not None)")
+    programs = (Program(), late, faulty, healthy, first_only, with_any)
+    # in double precision, where rounding is below what the check compares
+    texts = (inv.some(i, 8 - i).flip(1) for i in range(1, 7))
+    return tuple(zip((_model(p).double() for p in programs), texts, strict=True))
 
 
 def right_cache_difference(model, ids):
@@ -193,6 +199,8 @@ cache_difference = exercise(
             {
                 ".abs() -> [:, -1].abs()": "Only the last logits are compared here: the largest "
                 "difference may be before them",
+                "model(ids) -> model(ids, model.new_cache())": "Both readings use a cache: the "
+                "text all at once is read without one",
                 "cache)) -> model.new_cache()))": "Each token meets an empty cache: make one, and "
                 "go on with it",
                 "t : t + 1], cache) -> : t + 1], cache)[:, -1:]": "The cache holds the tokens "

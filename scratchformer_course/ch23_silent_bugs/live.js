@@ -11,19 +11,21 @@ course.define("ch23_silent_bugs", () => {
 
   // What a fault does to the loss that its own program reports, and to the one that counts
   function truth({ right, reported, loaded, spread }) {
-    const said = [];
+    const sentences = [];
     const [mean, least, most] = right;
     if (reported && Math.abs(reported[0]) > 0.05 && Math.abs(reported[0] - mean) > 0.05) {
       const size = format(Math.abs(reported[0]), 2);
       const way = reported[0] < 0 ? "lower" : "higher";
-      said.push(`Its own program reports a loss that is ${size} nats ${way} than the other's.`);
-      said.push(`In use it costs ${range(right)}.`);
-    } else said.push(`It costs ${range(right)}.`);
+      sentences.push(
+        `Its own program reports a loss that is ${size} nats ${way} than the other's.`,
+      );
+      sentences.push(`In use it costs ${range(right)}.`);
+    } else sentences.push(`It costs ${range(right)}.`);
     if ((least < 0 && most > 0) || Math.abs(mean) <= (spread ?? 0))
-      said.push("Three seeds cannot tell this from nothing.");
+      sentences.push("Three seeds cannot tell this from nothing.");
     if (loaded && Math.abs(mean) < 0.05)
-      said.push(`With weights that a healthy model has learned it costs ${range(loaded)}.`);
-    return said.join(" ");
+      sentences.push(`With weights that a healthy model has learned it costs ${range(loaded)}.`);
+    return sentences.join(" ");
   }
 
   // ---- curves ----
@@ -65,7 +67,7 @@ course.define("ch23_silent_bugs", () => {
     let at = 0;
     const chosen = pairs.map(() => null);
     const host = el("div.sx-bug-out");
-    const said = el("p.sx-bug-said", { role: "status" });
+    const verdictLine = el("p.sx-bug-said", { role: "status" });
     const before = button("Pair before", () => go(-1));
     const next = button("Next pair", () => go(1));
     const count = el("span.sx-bug-count");
@@ -88,13 +90,13 @@ course.define("ch23_silent_bugs", () => {
       host.replaceChildren(plot(pair.curves, ["model A", "model B"], steps, ["query", "key"]));
       count.textContent = `Pair ${at + 1} of ${pairs.length}`;
       press(guesses, mine);
-      for (const each of guesses) each.setAttribute("aria-disabled", String(isTold)); // it keeps the focus
+      for (const guessButton of guesses) guessButton.setAttribute("aria-disabled", String(isTold)); // it keeps the focus
       before.setAttribute("aria-disabled", String(at === 0));
       next.setAttribute("aria-disabled", String(at === pairs.length - 1));
-      const all = chosen.filter((each) => each !== null).length;
-      const right = chosen.filter((each, i) => each === pairs[i].broken).length;
+      const all = chosen.filter((guess) => guess !== null).length;
+      const right = chosen.filter((guess, i) => guess === pairs[i].broken).length;
       const verdict = `${mine === pair.broken ? "Yes" : "No"}, ${"AB"[pair.broken]} is broken.`;
-      said.textContent = isTold
+      verdictLine.textContent = isTold
         ? `${verdict} ${truth(pair)} You meet it again ${pair.where}. So far ${right} of ${all}.`
         : "Which of the two models is broken?";
     }
@@ -104,7 +106,7 @@ course.define("ch23_silent_bugs", () => {
       el("div.sx-bar.sx-bug-start", [count, before, next]),
       host,
       el("div.sx-bar.sx-bug-start", guesses),
-      said,
+      verdictLine,
       note(
         "Stored runs. Both models of a pair begin with the same weights and draw the same batches. " +
           "A cost is the loss of text that was not trained on, used as a writing model uses it.",
@@ -114,7 +116,7 @@ course.define("ch23_silent_bugs", () => {
 
   // ---- the clinic ----
 
-  const answered = (found) => (found ? `✗ ${found}` : "✓ as it should be");
+  const answered = (symptom) => (symptom ? `✗ ${symptom}` : "✓ as it should be");
 
   function clinic({ patients, questions, steps }) {
     const state = patients.map(() => ({ asked: new Set(), chosen: new Set(), verdict: "" }));
@@ -146,9 +148,9 @@ course.define("ch23_silent_bugs", () => {
       const choices = patient.choices.map(([name, why], i) =>
         el("li", item(name, `choose${i}`, chosen, i, why ? `No. ${why}` : `Yes. ${patient.says}`)),
       );
-      const told = scrolling("sx-scroll", "Verdict");
+      const verdictBox = scrolling("sx-scroll", "Verdict");
       const verdict = mine.verdict || "What speaks for or against your diagnosis appears here.";
-      told.append(el("p", { role: "status" }, verdict), ...(isFound ? repair(patient) : []));
+      verdictBox.append(el("p", { role: "status" }, verdict), ...(isFound ? repair(patient) : []));
       host.replaceChildren(
         el("p", patient.symptom),
         el("div.sx-columns", [
@@ -157,7 +159,7 @@ course.define("ch23_silent_bugs", () => {
             title("Ask"),
             el("ul.sx-bug-list", asks),
           ]),
-          el("div.sx-bug-side", [title("Diagnosis"), el("ul.sx-bug-list", choices), told]),
+          el("div.sx-bug-side", [title("Diagnosis"), el("ul.sx-bug-list", choices), verdictBox]),
         ]),
       );
       if (focus) host.querySelector(`[data-name=${focus}]`).focus();
@@ -188,5 +190,5 @@ course.define("ch23_silent_bugs", () => {
 
   course.figures.two_curves = twoCurves;
   course.figures.clinic = clinic;
-  return { signed, truth, top, answered };
+  return { truth, top };
 });

@@ -25,7 +25,7 @@ PAIRS = {
 def two_curves(stored: Mapping) -> LiveFigure:
     """Pairs of stored training curves; the reader says which model is broken, and then is told.
 
-    `stored` is what `lab/silent_bugs.py` has measured. Raises ValueError where a pair was not.
+    `stored` is what `lab/silent_bugs.py` has measured.
     """
     pairs = []
     for name, (is_first, where) in PAIRS.items():
@@ -46,8 +46,7 @@ def two_curves(stored: Mapping) -> LiveFigure:
 def clinic(stored: Mapping) -> LiveFigure:
     """Six patients: symptoms, five questions to put to them, and five diagnoses to choose from.
 
-    The answers to the questions are computed, by the invariants of `invariants.py`. Raises
-    ValueError for a patient without a stored curve.
+    The answers to the questions are computed, by the invariants of `invariants.py`.
     """
     cases = []
     for name, case in CLINIC.items():
@@ -79,12 +78,8 @@ def clinic(stored: Mapping) -> LiveFigure:
 def _curves(name: str, stored: Mapping) -> list[list[float]]:
     """The faulty program's curve and the healthy one's, which may be the same."""
     fault = FAULTS[name]
-    healthy = stored["twins"].get(fault.setting, {}).get("curve", [])
-    broken = stored["patients"].get(name, {}).get("curve", []) if fault.trained else healthy
-    if not healthy or len(broken) != len(healthy):
-        points = f"{len(broken)} and {len(healthy)} points"
-        raise ValueError(f"curves of {points} for {name}, expected as many")
-    return [broken, healthy]
+    healthy = stored["twins"][fault.setting]["curve"]
+    return [stored["patients"][name]["curve"] if fault.trained else healthy, healthy]
 
 
 def _title(name: str) -> str:

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import wraps
 from html import escape
+from itertools import pairwise
+from typing import Concatenate, ParamSpec
 
 from IPython.display import HTML
 
@@ -29,6 +32,7 @@ COLOURS = {
 }
 
 
+P = ParamSpec("P")
 Look = tuple | list[tuple] | Callable[[int, int], tuple]  # colour, opacity, whether dashed
 
 
@@ -63,6 +67,14 @@ class Drawing:
             f'font-family="{family}" text-anchor="{anchor}"{style}>{escape(str(text))}</text>'
         )
 
+    def text_from(self, x, y, text, colour="ink", size=None, **lettering) -> None:
+        """Words that begin at x."""
+        self.text(x, y, text, colour, size, "start", **lettering)
+
+    def text_to(self, x, y, text, colour="ink", size=None, **lettering) -> None:
+        """Words that end at x."""
+        self.text(x, y, text, colour, size, "end", **lettering)
+
     def texts(self, x, y, lines: Sequence, right=0.0, down=0.0, **lettering) -> None:
         """Words in a row or a column, each so far to the right of the one before, and below it."""
         for i, line in enumerate(lines):
@@ -92,11 +104,34 @@ class Drawing:
                 paint = look(i, j) if callable(look) else look[j] if type(look) is list else look
                 self.box(x + right * j, y + down * i, width, height, text, *paint, **lettering)
 
+    def row(
+        self, x, y, words: Sequence, cell, look: Look = ("ink", 0.12), step=None, **lettering
+    ) -> list[float]:
+        """One row of `cells`, which begin a `step` after their neighbours: the middle of each."""
+        width, height = cell
+        step = step or width
+        self.cells(x, y, [words], cell, look, (step, height), **lettering)
+        return [x + step * j + width / 2 for j in range(len(words))]
+
+    def flow(self, boxes: Sequence[tuple], colour="ink", **lettering) -> None:
+        """Boxes, each what `box` takes, and an arrow from each to the next.
+
+        An arrow is level, or upright where one box is above the other, and 2 units from both.
+        """
+        for box in boxes:
+            self.box(*box, **lettering)
+        for (x1, y1, width1, height1, *_), (x2, y2, width2, height2, *_) in pairwise(boxes):
+            x, end_x = _between(x1, width1, x2, width2)
+            y, end_y = _between(y1, height1, y2, height2)
+            self.arrow(x, y, end_x, end_y, colour)
+
     def numbers(self, x, y, rows: Sequence[Sequence], cell, **lettering) -> None:
-        """Two digits of each number, or words, in the middle of a square of a `grid`."""
+        """Two digits of each number, or muted words, in the middle of a square of a `grid`."""
         for i, row in enumerate(rows):
-            words = [entry if isinstance(entry, str) else f"{entry:.2g}" for entry in row]
-            self.texts(x + 0.5 * cell, y + (i + 0.5) * cell, words, right=cell, **lettering)
+            for j, entry in enumerate(row):
+                is_word = isinstance(entry, str)
+                text, colour = (entry, "muted") if is_word else (f"{entry:.2g}", "ink")
+                self.text(x + (j + 0.5) * cell, y + (i + 0.5) * cell, text, colour, **lettering)
 
     def box(
         self, x, y, width, height, text="", colour="ink", fill=0.12, dashed=False, **lettering
@@ -155,6 +190,12 @@ class Drawing:
         if text != "":
             self.text(x, y, text, **lettering)
 
+    def legend(self, x, y, entries: Sequence[tuple], down=24, **lettering) -> None:
+        """Small boxes below one another, with words: an entry is (colour, fill, words)."""
+        for i, (colour, fill, words) in enumerate(entries):
+            self.box(x, y + down * i, 16, 16, "", colour, fill)
+            self.text_from(x + 24, y + down * i + 8, words, **lettering)
+
     def plus(self, x, y, radius=13, size=17) -> None:
         """A plus sign in a circle, where something is added to the stream."""
         self.circle(x, y, radius, "stream", fill=0.3, text="+", bold=True, size=size)
@@ -190,7 +231,37 @@ class Drawing:
         return HTML(self.svg(description))
 
 
+def drawing(
+    width: int, height: int, size: int = 14
+) -> Callable[[Callable[Concatenate[Drawing, P], None]], Callable[P, HTML]]:
+    """Makes a cell's output of a function that draws on a `Drawing` of this size.
+
+    Its docstring is the description of the picture.
+    """
+
+    def on_paper(draw: Callable[Concatenate[Drawing, P], None]) -> Callable[P, HTML]:
+        @wraps(draw)
+        def show(*args: P.args, **kwargs: P.kwargs) -> HTML:
+            paper = Drawing(width, height, size)
+            draw(paper, *args, **kwargs)
+            return paper.show(draw.__doc__ or "")
+
+        return show
+
+    return on_paper
+
+
 def _colour(name: str) -> str:
     if name not in COLOURS:
         raise ValueError(f"no colour called {name!r}; expected one of {', '.join(COLOURS)}")
     return COLOURS[name]
+
+
+def _between(start, size, other, other_size) -> tuple:
+    """From where to where an arrow leads along an axis, from one stretch of it to another."""
+    if start + size <= other:
+        return start + size + 2, other - 2
+    if other + other_size <= start:
+        return start - 2, other + other_size + 2
+    middle = (max(start, other) + min(start + size, other + other_size)) / 2
+    return middle, middle

@@ -67,8 +67,8 @@ course.define("bert", () => {
     const logits = forward(model, ids, segments);
     return ids.flatMap((id, place) => {
       if (id !== MASK) return [];
-      const own = Float64Array.from(logits.subarray(place * V, (place + 1) * V));
-      return [{ place, p: softmax(own.fill(-Infinity, PAD, MASK + 1)) }];
+      const wordLogits = Float64Array.from(logits.subarray(place * V, (place + 1) * V));
+      return [{ place, p: softmax(wordLogits.fill(-Infinity, PAD, MASK + 1)) }];
     });
   }
 

@@ -93,11 +93,11 @@ course.define("explorer", () => {
     const dropped = all.length > length ? `, the last of ${all.length}: more do not fit` : "";
     const count = `${ids.length} ${ids.length === 1 ? "token" : "tokens"}${dropped}.`;
     const usual = isPlain && !dropped ? "" : count;
-    const said = [
+    const sentences = [
       text ? usual : "Nothing to read, so it begins a new line.",
       changesInWords(changes),
     ];
-    return { ids, text: tokenizer.decode(ids), said: said.filter(Boolean).join(" ") };
+    return { ids, text: tokenizer.decode(ids), said: sentences.filter(Boolean).join(" ") };
   }
 
   // ---- a question on two texts: is it this token, or that one? -------------------------------

@@ -40,14 +40,18 @@ course.define("scene", () => {
 
   // What the address asks for, as texts by name: what comes after #, which no server is sent
   function asked() {
-    const found = new URLSearchParams(location.hash.slice(1));
-    return Object.fromEntries([...found].map(([name, text]) => [name, text.slice(0, LONGEST)]));
+    const parameters = new URLSearchParams(location.hash.slice(1));
+    return Object.fromEntries(
+      [...parameters].map(([name, text]) => [name, text.slice(0, LONGEST)]),
+    );
   }
   function setAddress(texts) {
     const all = Object.entries(texts).map(([name, text]) => [name, String(text).slice(0, LONGEST)]);
     try {
-      const own = all.length ? `#${new URLSearchParams(all)}` : location.pathname + location.search;
-      history.replaceState(history.state, "", own);
+      const ending = all.length
+        ? `#${new URLSearchParams(all)}`
+        : location.pathname + location.search;
+      history.replaceState(history.state, "", ending);
     } catch {
       // a page without an address of its own, such as one in a frame
     }
@@ -58,8 +62,8 @@ course.define("scene", () => {
   // A button that copies text(), or the picture that picture() promises; it says for a moment what
   // became of it
   function copyButton(name, text, picture = /** @type {any} */ (null)) {
-    const one = button(name, async () => {
-      one.style.minWidth = `${one.offsetWidth}px`; // or those beside it would move
+    const copier = button(name, async () => {
+      copier.style.minWidth = `${copier.offsetWidth}px`; // or those beside it would move
       let done = "Copied";
       try {
         const clipboard = navigator.clipboard;
@@ -68,13 +72,13 @@ course.define("scene", () => {
       } catch {
         done = "Not allowed here";
       }
-      one.textContent = done;
+      copier.textContent = done;
       setTimeout(() => {
-        one.textContent = name;
+        copier.textContent = name;
       }, 2000);
     });
-    one.setAttribute("aria-live", "polite");
-    return one;
+    copier.setAttribute("aria-live", "polite");
+    return copier;
   }
   // A button for the system's own ways of sharing, where it has some; what() gives what is shared
   function shareButton(what) {

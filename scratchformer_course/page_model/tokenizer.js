@@ -28,18 +28,18 @@ course.define("tokenizer", () => {
   // All that could stand for a character, the nearest first
   function nearest(character) {
     const plain = character.normalize("NFKD").replace(/\p{M}/gu, ""); // é -> e, … -> ...
-    const found = [character, plain].flatMap((one) => [
-      one,
-      ...Object.keys(ALIKE).filter((key) => one && ALIKE[key].includes(one)),
-      one.toLowerCase(),
-      one.toUpperCase(),
+    const candidates = [character, plain].flatMap((form) => [
+      form,
+      ...Object.keys(ALIKE).filter((key) => form && ALIKE[key].includes(form)),
+      form.toLowerCase(),
+      form.toUpperCase(),
     ]);
-    return /\s/u.test(character) ? [...found, " "] : found;
+    return /\s/u.test(character) ? [...candidates, " "] : candidates;
   }
 
   function charTokenizer({ characters }) {
     const ids = new Map(characters.map((character, id) => [character, id]));
-    const isKnown = (text) => text !== "" && Array.from(text).every((one) => ids.has(one));
+    const isKnown = (text) => text !== "" && Array.from(text).every((letter) => ids.has(letter));
 
     // Any text as one that can be encoded, and [character, what stands for it] for each change;
     // "" stands for what is left out
@@ -47,9 +47,9 @@ course.define("tokenizer", () => {
       const changes = new Map();
       const kept = Array.from(text.normalize("NFC"), (character) => {
         if (ids.has(character)) return character;
-        const found = nearest(character).find(isKnown) ?? "";
-        changes.set(character, found);
-        return found;
+        const substitute = nearest(character).find(isKnown) ?? "";
+        changes.set(character, substitute);
+        return substitute;
       });
       return { text: kept.join(""), changes: [...changes] };
     }
@@ -58,7 +58,7 @@ course.define("tokenizer", () => {
         if (ids.has(character)) return ids.get(character);
         throw new Error(`“${character}” is not one of the ${ids.size} characters the model knows.`);
       });
-    return { encode, fit, decode: (some) => some.map((id) => characters[id]).join("") };
+    return { encode, fit, decode: (someIds) => someIds.map((id) => characters[id]).join("") };
   }
 
   // Python's \s in a pattern is Unicode's white space; JavaScript's has one character more
@@ -87,8 +87,8 @@ course.define("tokenizer", () => {
     // pieces become the token `id`.
     /** @param {null | ((place: number, n: number, id: number) => void)} [onmerge] */
     function merge(bytes, onmerge = null) {
-      const own = idOf.get(bytes) ?? Infinity;
-      if (!onmerge && own < Infinity) return [own];
+      const wholeChunk = idOf.get(bytes) ?? Infinity;
+      if (!onmerge && wholeChunk < Infinity) return [wholeChunk];
       const pieces = [...bytes];
       for (;;) {
         let best = Infinity;
@@ -98,7 +98,8 @@ course.define("tokenizer", () => {
           const id = idOf.get(pieces[i] + pieces[i + 1]) ?? Infinity;
           if (id < best) [best, place] = [id, i];
         }
-        if (own < best && pieces.length > 1) [best, place, n] = [own, 0, pieces.length];
+        if (wholeChunk < best && pieces.length > 1)
+          [best, place, n] = [wholeChunk, 0, pieces.length];
         if (place < 0) return pieces.map((piece) => idOf.get(piece));
         onmerge?.(place, n, best);
         pieces.splice(place, n, pieces.slice(place, place + n).join(""));

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from scratchformer_course.kit.canvas import Drawing
+from scratchformer_course.kit.canvas import Drawing, drawing
 
 CELL = 23
 
@@ -29,68 +29,66 @@ def ring_passes(n: int) -> list[tuple[list[list[int]], set[tuple[int, int]]]]:
     return states
 
 
-def ring_all_reduce():
-    """Four processes in a ring, with four pieces each, at the start and after each pass."""
-    d = Drawing(480, 478)
-    for rank in range(4):
-        x = 3 + 126 * rank
-        d.box(x, 8, 96, 30, f"process {rank}", "muted")
-        if rank < 3:
-            d.arrow(x + 96, 23, x + 126, 23, "stream")
+@drawing(480, 478, size=13)
+def ring_all_reduce(d):
+    """Four processes stand in a row. Arrows lead from each to the next, and from the last back to
+    the first. Below are seven tables of four rows, the processes, and four columns, the pieces of
+    the gradient. At the start every cell says 1. After each of the first three passes one cell of
+    each row has grown by one, along a diagonal, so that each row ends with one piece that says 4: a
+    finished sum. After each of the next three passes one more cell of each row says 4. At the end
+    all of them do: every process has every sum.
+    """
+    d.flow(
+        [(3 + 126 * rank, 8, 96, 30, f"process {rank}", "muted") for rank in range(4)],
+        "stream",
+        size=14,
+    )
     d.line([(429, 38), (429, 56), (51, 56)], "stream")
     d.arrow(51, 56, 51, 38, "stream")
-    d.text(240, 72, "each sends to the next, the last to the first", size=13)
+    d.text(240, 72, "each sends to the next, the last to the first")
     titles = ("First time around: add up (reduce-scatter)", "Second time: hand out (all-gather)")
-    for row, title in enumerate(titles):
-        d.text(3, 106 + 168 * row, title, size=14, anchor="start", bold=True)
+    d.texts(3, 106, titles, down=168, size=14, anchor="start", bold=True)
     for i, (counts, changed) in enumerate(ring_passes(4)):
-        row, column = (0, i) if i < 4 else (1, i - 3)
-        x, y = 24 + 118 * column, 148 + 168 * row
-        d.text(x + 2 * CELL, y - 14, f"after pass {i}" if i else "at the start", size=13)
-        for rank, pieces in enumerate(counts):
-            d.text(x - 9, y + CELL * (rank + 0.5), str(rank), "muted", size=13)
-            for piece, count in enumerate(pieces):
-                colour = "key" if (rank, piece) in changed else "stream"
-                place = (x + CELL * piece, y + CELL * rank, CELL, CELL)
-                d.box(*place, str(count), colour, fill=0.13 * count, size=13)
+        x, y = (24 + 118 * i, 148) if i < 4 else (24 + 118 * (i - 3), 316)
+
+        def look(rank, piece, counts=counts, changed=changed):
+            return "key" if (rank, piece) in changed else "stream", 0.13 * counts[rank][piece]
+
+        d.text(x + 2 * CELL, y - 14, f"after pass {i}" if i else "at the start")
+        d.texts(x - 9, y + CELL / 2, range(4), down=CELL, colour="muted")
+        d.cells(x, y, counts, (CELL, CELL), look)
     legend = ("Rows:", "processes.", "Columns: four", "pieces of the", "gradient.")
-    d.texts(3, 320, legend, down=18, size=13, anchor="start")
-    meaning = "A number says how many processes' gradients are added up in a piece."
-    d.text(3, 430, meaning, size=13, anchor="start")
-    d.text(3, 450, "Orange: the piece has just arrived.", "key", size=13, anchor="start")
-    return d.show(
-        "Four processes stand in a row. Arrows lead from each to the next, and from the last back "
-        "to the first. Below are seven tables of four rows, the processes, and four columns, the "
-        "pieces of the gradient. At the start every cell says 1. After each of the first three "
-        "passes one cell of each row has grown by one, along a diagonal, so that each row ends "
-        "with one piece that says 4: a finished sum. After each of the next three passes one more "
-        "cell of each row says 4. At the end all of them do: every process has every sum."
-    )
+    d.texts(3, 320, legend, down=18, anchor="start")
+    d.text_from(3, 430, "A number says how many processes' gradients are added up in a piece.")
+    d.text_from(3, 450, "Orange: the piece has just arrived.", "key")
 
 
 def house():
     """The rooms of the repository in floors: each imports from the floors below its own."""
     slices = sorted(path.name[:4] for path in Path(__file__).parents[1].glob("ch[0-9][0-9]_*"))
     d = Drawing(480, 516, size=13)
-    highest = ("notebooks", "book", "lab", "tools", "tests")
-    d.cells(3, 8, [highest], (90, 34), ("muted", 0.12), (96, 34))
-    d.box(3, 78, 474, 286, "", "muted", fill=0, dashed=True)
-    d.text(14, 96, "scratchformer_course", "muted", anchor="start", mono=True)
+    d.row(3, 8, ("notebooks", "book", "lab", "tools", "tests"), (90, 34), ("muted", 0.12), 96)
+    d.box(3, 78, 474, 286, "", "muted", 0, dashed=True)
+    d.text_from(14, 96, "scratchformer_course", "muted", mono=True)
     d.box(14, 110, 367, 36, "teaching", "query")
-    d.text(18, 160, "one slice a chapter", "query", anchor="start")
+    d.text_from(18, 160, "one slice a chapter", "query")
     rooms = (*slices[:2], "…", *slices[-2:], "pages")
-    d.cells(14, 170, [rooms], (68, 34), ("query", 0.12), (76.8, 34))
-    d.box(14, 242, 144, 40, "page_model", "key")
-    d.box(168, 242, 144, 40, "tab_trainer", "key")
+    d.row(14, 170, rooms, (68, 34), ("query", 0.12), 76.8)
+    d.row(14, 242, ("page_model", "tab_trainer"), (144, 40), ("key", 0.12), 154)
     d.box(14, 316, 298, 36, "kit", "value")
     d.box(322, 316, 144, 36, "measurements", "value")
     library = "scratchformer: the library\nfiles → data → … → generation"
     d.box(3, 400, 474, 60, library, "stream")
-    for x, top, bottom in ((240, 42, 78), (86, 204, 242), (86, 282, 316), (240, 364, 400)):
-        d.arrow(x, top, x, bottom)
-    d.arrow(201, 146, 201, 170)
-    d.arrow(168, 262, 158, 262)
-    d.arrow(394, 204, 394, 316)
+    for x1, y1, x2, y2 in (
+        (240, 42, 240, 78),
+        (86, 204, 86, 242),
+        (86, 282, 86, 316),
+        (240, 364, 240, 400),
+        (201, 146, 201, 170),
+        (168, 262, 158, 262),
+        (394, 204, 394, 316),
+    ):
+        d.arrow(x1, y1, x2, y2)
     legend = "An arrow leads from a room to what it may import:", "that, and all further down."
     d.texts(3, 484, legend, down=18, anchor="start")
     return d.show(

@@ -22,7 +22,7 @@ course.define("flow", () => {
     const texts = [...flow.querySelectorAll("li")];
     const last = texts.length - 1;
     const isStill = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    const said = el("p.flow-now", { "aria-live": "polite" });
+    const stageText = el("p.flow-now", { "aria-live": "polite" });
     let at = last; // the stage that is told
     let time = 0; // in stages: 2.5 is the middle of the third
     let drawing = 0; // what is asked of the browser while it moves
@@ -30,9 +30,9 @@ course.define("flow", () => {
 
     // The flow has come through this share of a stage; null: it is not shown where it is
     function show(i, share, isMarked = true) {
-      if (i !== at || !said.hasChildNodes()) {
+      if (i !== at || !stageText.hasChildNodes()) {
         at = i;
-        said.replaceChildren(...texts[i].cloneNode(true).childNodes);
+        stageText.replaceChildren(...texts[i].cloneNode(true).childNodes);
       }
       flow.classList.toggle("flow-ended", i === last && share === 1);
       for (const { svg, edges, isTall, way, parts, spots } of drawings) {
@@ -113,11 +113,11 @@ course.define("flow", () => {
       "aria-label",
       "The way to the next character: arrow keys go from stage to stage",
     );
-    flow.querySelector(".flow-said").append(said);
+    flow.querySelector(".flow-said").append(stageText);
     flow.querySelector(".flow-controls").replaceChildren(control, back, next);
     show(last, 1, false);
     control.hidden = isStill;
-    if (!isStill) seen.observe(said);
+    if (!isStill) seen.observe(stageText);
     return flow;
   }
 

@@ -120,5 +120,4 @@ course.define("opening_film", () => {
   }
 
   course.figures.opening_film = build;
-  return { upTo, before };
 });

@@ -1,11 +1,9 @@
 // The field for a text of the reader's own, typed, pasted, or from a file.
 
 course.define("owntext", () => {
-  const { el, label, button, note } = course.live;
+  const { el, label, button, note, grouped } = course.live;
   const LARGEST = 5e6; // bytes of a file
   const GOOD = 20000; // characters from which a model learns more than the text by heart
-
-  const say = (n) => n.toLocaleString("en");
 
   // read() gives the text, which is empty for the page's, and write(text) sets it; allow(may) says
   // whether it can be changed;
@@ -18,7 +16,7 @@ course.define("owntext", () => {
       hidden: "",
       accept: "text/*,.txt,.md,.csv,.py,.js,.tex,.srt",
       "aria-label": "A file with your text",
-      onchange: () => take(file.files[0]),
+      onchange: () => readFile(file.files[0]),
     });
     const choose = button("Open a file", () => file.click());
     const clear = button("Clear", () => {
@@ -49,11 +47,11 @@ course.define("owntext", () => {
       field.setAttribute("aria-invalid", String(isShort));
       clear.disabled = length === 0;
       go.hidden = length === 0 || isShort;
-      field.placeholder = `Paste a story, a song book, your mail … of ${say(least)} characters or more`;
-      const better = length < GOOD ? `: enough, but ${say(GOOD)} are better` : "";
-      const isEnough = isShort ? `: too short. It needs ${say(least)} or more` : better;
+      field.placeholder = `Paste a story, a song book, your mail … of ${grouped(least)} characters or more`;
+      const better = length < GOOD ? `: enough, but ${grouped(GOOD)} are better` : "";
+      const isEnough = isShort ? `: too short. It needs ${grouped(least)} or more` : better;
       status.textContent = length
-        ? `${say(length)} characters${isEnough}.`
+        ? `${grouped(length)} characters${isEnough}.`
         : `Empty: it learns from ${corpus}.`;
       changed();
     }
@@ -63,10 +61,10 @@ course.define("owntext", () => {
       tell();
     }
 
-    async function take(chosen) {
+    async function readFile(chosen) {
       if (!chosen) return;
       if (chosen.size > LARGEST) {
-        status.textContent = `${chosen.name} is larger than ${say(LARGEST / 1e6)} MB.`;
+        status.textContent = `${chosen.name} is larger than ${grouped(LARGEST / 1e6)} MB.`;
         return;
       }
       write(await chosen.text());

@@ -63,7 +63,7 @@ course.define("plot", () => {
     const scales = newScales(width, longest, lowest, top);
     const { x, y, path } = scales;
     const level = (loss, kind) => line(LEFT, y(loss), width - RIGHT, y(loss), kind);
-    const own = el("svg:path.sx-own");
+    const ownCurve = el("svg:path.sx-own");
     const point = el("svg:circle", { r: 4, class: "sx-point", cx: -9, cy: 0 });
     const svg = drawing(width, HEIGHT, { class: "sx-plot" }, [
       axes(scales, width, longest, lowest, top),
@@ -73,13 +73,13 @@ course.define("plot", () => {
         way(path(seconds.map((s, n) => [s, losses[n]])), `sx-stored-${i}`),
       ),
       way(path(before), "sx-before"),
-      own,
+      ownCurve,
       point,
     ]);
     function draw(points) {
       if (!points.length) return;
       const [s, loss] = points.at(-1);
-      own.setAttribute("d", path(points));
+      ownCurve.setAttribute("d", path(points));
       point.setAttribute("cx", x(s));
       point.setAttribute("cy", y(loss));
     }

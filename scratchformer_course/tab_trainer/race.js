@@ -1,11 +1,11 @@
 // Training in the page: a button, a curve that grows beside what the model writes, and what the run
 // says of itself on the way. The parts of the page are in owntext.js, controls.js, plot.js, film.js,
-// score.js, talk.js, picture.js and result.js; workers.js computes, and kept.js keeps.
+// score.js, talk.js, picture.js and result.js; workers.js computes, and browser_store.js keeps.
 //
 // Needs: page_model/explorer.js page_model/views/attention.js page_model/views/next.js
 // Needs: page_model/views/switches.js page_model/views/lens.js
 // Needs: kernels.js matrix.js trainer.js text.js counts.js session.js export.js workers.js owntext.js
-// Needs: controls.js plot.js film.js score.js talk.js picture.js kept.js result.js
+// Needs: controls.js plot.js film.js score.js talk.js picture.js browser_store.js result.js
 
 course.define("race", () => {
   /** @type {{ last: any, counts: any }} */
@@ -35,13 +35,13 @@ course.define("race", () => {
   // ---- the state -----------------------------------------------------------------------------
 
   // The run under way, the number of runs so far, text and curve of the last one, and what the browser
-  // keeps, with the last run that came to its end. `events` make a new state of it
+  // keeps, with the last run that came to its end. `transitions` make a new state of it
   /** @type {any} */
   const EMPTY = { text: "", chosen: {}, run: null };
   /** @type {any} */
-  const START = { phase: "idle", run: null, number: 0, text: null, curve: [], kept: EMPTY };
+  const START = { phase: "idle", run: null, number: 0, text: null, curve: [], stored: EMPTY };
   const ofRun = (state, parts) => ({ ...state, run: { ...state.run, ...parts } });
-  const events = {
+  const transitions = {
     begin: (state, { order, time }) => {
       const number = state.number + 1;
       const run = { ...order, number, started: time, drawn: 0, curve: [] };
@@ -59,8 +59,8 @@ course.define("race", () => {
       return { ...ofRun(state, { characters, config, first, before }), text, curve };
     },
     stop: (state) => ({ ...state, phase: "idle", run: null }),
-    keep: (state, parts) => ({ ...state, kept: { ...state.kept, ...parts } }),
-    forget: (state) => ({ ...state, kept: EMPTY }),
+    keep: (state, parts) => ({ ...state, stored: { ...state.stored, ...parts } }),
+    forget: (state) => ({ ...state, stored: EMPTY }),
   };
 
   // ---- the figure ----------------------------------------------------------------------------
@@ -92,8 +92,8 @@ course.define("race", () => {
       controls.element.querySelector("summary").focus();
     });
     const picture = el("div", plot.element);
-    const go = button(TRAIN, () => (state.run ? pause() : begin()), { class: "sx-go" });
-    const again = button("Stop", () => giveUp("Stopped."), { hidden: "" });
+    const runButton = button(TRAIN, () => (state.run ? pause() : begin()), { class: "sx-go" });
+    const stopButton = button("Stop", () => giveUp("Stopped."), { hidden: "" });
     const label = "How much of the training is done";
     const progress = el("progress", { max: 1, value: 0, "aria-label": label });
     const status = newStatus(UNTRAINED);
@@ -102,12 +102,19 @@ course.define("race", () => {
     const forget = button("Forget it", async () => {
       mayKeep = false;
       change("forget");
-      await course.kept.forget();
+      await course.browserStore.clear();
       memory.textContent = "Forgotten. What you see now is gone when you leave the page.";
+      runButton.focus({ preventScroll: true }); // since the button is gone
     });
     const numbers = el("div", note(UNTRAINED));
     const stage = el("div.sx-stage", [
-      el("div", el("div.sx-bar.sx-start", go, again, progress), status, progressText, memory),
+      el(
+        "div",
+        el("div.sx-bar.sx-start", runButton, stopButton, progress),
+        status,
+        progressText,
+        memory,
+      ),
       ownText.element,
       film.element,
       el("div.sx-curve", [
@@ -125,14 +132,14 @@ course.define("race", () => {
     element.addEventListener("change", () => mayKeep && keep());
     ownText.tell();
     if (hasAddress) controls.choose(course.scene.asked());
-    course.kept.recall().then((kept) => kept && !state.run && bringBack(kept));
+    course.browserStore.read().then((stored) => stored && !state.run && restore(stored));
 
     function change(name, event = {}) {
-      state = events[name](state, { time: performance.now(), ...event });
+      state = transitions[name](state, { time: performance.now(), ...event });
       const isIdle = state.phase === "idle";
-      go.textContent = { idle: TRAIN, running: "Pause", paused: "Resume" }[state.phase];
-      if (isIdle && document.activeElement === again) go.focus();
-      again.hidden = isIdle;
+      runButton.textContent = { idle: TRAIN, running: "Pause", paused: "Resume" }[state.phase];
+      if (isIdle && document.activeElement === stopButton) runButton.focus();
+      stopButton.hidden = isIdle;
       controls.allow(isIdle);
       ownText.allow(isIdle);
     }
@@ -146,7 +153,9 @@ course.define("race", () => {
 
     // A plot for this run; stored runs are of the page's own text
     function redraw(run, longest = 200, highest = 0) {
-      const stored = run.own ? { curves: [], goal: null, floor: null } : { curves, goal, floor };
+      const stored = run.isOwnText
+        ? { curves: [], goal: null, floor: null }
+        : { curves, goal, floor };
       const scales = { guess: Math.log(run.config.vocab_size), longest, highest };
       plot = newPlot({ ...stored, ...scales, before: run.before, room: picture.clientWidth });
       plot.draw(run.curve);
@@ -156,14 +165,14 @@ course.define("race", () => {
     // Whether the browser keeps it
     function keep() {
       change("keep", { text: ownText.read(), chosen: controls.chosen() });
-      return course.kept.keep(state.kept).then(
+      return course.browserStore.write(state.stored).then(
         () => true,
         () => false,
       );
     }
 
     // What an earlier visit left; the address, if it asks for settings, comes first
-    function bringBack({ text, chosen, run }) {
+    function restore({ text, chosen, run }) {
       try {
         ownText.write(text.slice()); // throws if it is no text
         if (!hasAddress || !location.hash.includes("=")) controls.choose(chosen);
@@ -173,15 +182,15 @@ course.define("race", () => {
           film.start(run);
           run.frames.forEach(film.add);
           show(run);
-          say(`Trained earlier: ${named(run)}`);
+          say(`Trained earlier: ${scoreInWords(run)}`);
           if (run.tables) score.count(...run.tables);
         }
         const { text: learned = null, curve = [] } = run ?? {};
-        state = { ...state, text: learned, curve, kept: { text, chosen, run } };
+        state = { ...state, text: learned, curve, stored: { text, chosen, run } };
         const all = run ? "your text, your settings and your model" : "your text and settings";
         memory.replaceChildren(`This browser kept ${all} from last time. `, forget);
       } catch {
-        course.kept.forget(); // of another version
+        course.browserStore.clear(); // of another version
         result.clear();
       }
     }
@@ -191,27 +200,27 @@ course.define("race", () => {
     function begin() {
       const text = ownText.read();
       const { config, training, seed } = controls.read();
-      const own = text !== "";
-      const corpus = own ? "your text" : settings.corpus;
-      const choices = [["Text", own ? "your own" : corpus], ...controls.inWords()];
+      const isOwnText = text !== "";
+      const corpus = isOwnText ? "your text" : settings.corpus;
+      const choices = [["Text", isOwnText ? "your own" : corpus], ...controls.inWords()];
       const hadFocus = controls.element.contains(document.activeElement);
       Object.assign(measured, { last: null, counts: null });
-      change("begin", { order: { training, own, text, choices } });
+      change("begin", { order: { training, isOwnText, text, choices } });
       if (hasAddress) course.scene.setAddress(controls.chosen());
       mayKeep = true;
-      if (hadFocus) go.focus({ preventScroll: true });
+      if (hadFocus) runButton.focus({ preventScroll: true });
       const seen = stage.offsetHeight < innerHeight - 80 ? stage : film.element;
       seen.scrollIntoView({ block: "nearest" });
       send ??= course.workers.startWork(receive);
       send({
         do: "start",
         run: state.number,
-        ...(own ? { text } : { packed: packed.text_gzip }),
+        ...(isOwnText ? { text } : { packed: packed.text_gzip }),
         config,
         fixed: settings.fixed,
         settings: training,
         seed,
-        prompt: own ? "" : prompt,
+        prompt: isOwnText ? "" : prompt,
         every: Math.max(1, Math.round(training.steps / 8)),
       });
       say(`Training on ${corpus}. The first steps are slow.`);
@@ -226,7 +235,7 @@ course.define("race", () => {
 
     // A run that has not come to its end: the model before it comes back
     function giveUp(words) {
-      const { run } = state.kept;
+      const { run } = state.stored;
       stop(run ? `${words} Your earlier model is kept, below the settings.` : words);
       status.scrollIntoView({ block: "nearest" });
     }
@@ -234,7 +243,7 @@ course.define("race", () => {
     function stop(words, is = "") {
       send({ do: "stop" });
       change("stop");
-      showResult(state.kept.run);
+      showResult(state.stored.run);
       progress.value = 0;
       progressText.textContent = "";
       say(words, is);
@@ -242,7 +251,7 @@ course.define("race", () => {
 
     // ---- what the worker answers ----
 
-    const answers = {
+    const handlers = {
       failed: ({ why }) => giveUp(`It did not work: ${why}.`),
       refused: ({ why }) => stop(why, "refused"),
 
@@ -303,9 +312,9 @@ course.define("race", () => {
         const config = { ...settings.fixed, ...run.config };
         const model = { config, weights, description, given, frames: film.frames() };
         change("keep", { run: { ...run, ...model, ...judged, before: [] } });
-        stop(`Trained in ${format(judged.seconds, 1)} s. ${named(judged, "It")}`);
+        stop(`Trained in ${format(judged.seconds, 1)} s. ${scoreInWords(judged, "It")}`);
         progress.value = 1;
-        show(state.kept.run);
+        show(state.stored.run);
         const isKept = await keep();
         const words = "This browser keeps your text, your settings and your model. ";
         memory.replaceChildren(...(isKept ? [words, forget] : [KEPT_NOTHING]));
@@ -314,7 +323,7 @@ course.define("race", () => {
       counted({ tables, seconds }) {
         score.count(tables, seconds);
         measured.counts = tables;
-        const { run } = state.kept;
+        const { run } = state.stored;
         if (!run) return; // forgotten meanwhile
         change("keep", { run: { ...run, tables: [tables, seconds] } });
         keep();
@@ -324,25 +333,27 @@ course.define("race", () => {
       // those of a stopped run are of no use; the counts come behind a run's end
       const { run, number } = state;
       const isWanted = run !== null || message.is === "counted";
-      if (isWanted && (message.run ?? number) === number) answers[message.is](message);
+      if (isWanted && (message.run ?? number) === number) handlers[message.is](message);
     }
 
-    const named = ({ right }, it = "it") =>
-      `${it} gets the next character right ${inHundred(right)} times in 100.`;
+    const scoreInWords = ({ right }, subject = "it") =>
+      `${subject} gets the next character right ${inHundred(right)} times in 100.`;
 
     // A run that has ended, now or on an earlier visit
     function show(run) {
-      const { frames, own } = run;
+      const { frames, isOwnText } = run;
       const [untrained, sample] = [frames[0].right, frames.at(-1).text];
       score.show({ ...run, untrained, sample, reads: run.config.context_length });
       const rivals =
-        goal && !own ? [["nanoGPT (stored)", format(goal.seconds, 0), format(goal.loss)]] : [];
+        goal && !isOwnText
+          ? [["nanoGPT (stored)", format(goal.seconds, 0), format(goal.loss)]]
+          : [];
       const how =
         "From the press of the button, with samples and the score but without pauses: " +
         `${format(run.all, 1)} s.`;
-      const corpus = own ? "a text of my own" : settings.corpus;
+      const corpus = isOwnText ? "a text of my own" : settings.corpus;
       result.show(run, rivals, how, () =>
-        course.picture.draw({ ...run, corpus, last: film.shown() }, state.kept.run?.tables),
+        course.picture.draw({ ...run, corpus, last: film.shown() }, state.stored.run?.tables),
       );
     }
 

@@ -143,18 +143,18 @@ def _plot(curves: list[dict[str, Any]]) -> str:
         x = left + (right - left) * math.log(seconds / 0.04) / math.log(200 / 0.04)
         return round(x, 1), round(bottom - (bottom - top) * (loss - 1.6) / 2.6, 1)
 
-    d.text(4, 12, "loss, nats a character", size=13, anchor="start")
+    d.text_from(4, 12, "loss, nats a character", size=13)
     for seconds in (0.1, 1.0, 10.0, 100.0):
         x = at(seconds, 2.0)[0]
         d.line([(x, top), (x, bottom)], "muted", width=0.5)
         d.text(x, bottom + 18, f"{seconds:g} s", size=13)
     for loss in (2.0, 3.0, 4.0):
         d.line([at(0.04, loss), at(200.0, loss)], "muted", width=0.5)
-        d.text(left - 8, at(1.0, loss)[1], f"{loss:g}", size=13, anchor="end")
+        d.text_to(left - 8, at(1.0, loss)[1], f"{loss:g}", size=13)
     for curve, colour, short in zip(curves, ("query", "value"), ("nanoGPT", "ours"), strict=True):
         points = [at(*point) for point in zip(curve["seconds"], curve["losses"], strict=True)]
         d.line(points, colour)
-        d.text(points[0][0] + 4, points[0][1] - 10, short, colour, size=13, anchor="start")
+        d.text_from(points[0][0] + 4, points[0][1] - 10, short, colour, size=13)
     ends = ", ".join(f"{c['label']} ends after {c['seconds'][-1]:.1f} seconds" for c in curves)
     return d.svg(
         f"Loss against seconds of training, two stored runs, both falling below 2: {ends}."

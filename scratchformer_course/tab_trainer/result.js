@@ -35,7 +35,7 @@ course.define("result", () => {
   // The picture of a run, and the ways to hand it on
   function showPicture(panel, canvas) {
     // a promise, asked for once: a share has to follow its press at once
-    const blob = new Promise((then) => canvas.toBlob(then));
+    const blob = new Promise((resolve) => canvas.toBlob(resolve));
     async function shared() {
       const files = [new File([await blob], PICTURE, { type: "image/png" })];
       const url = address() || undefined;

@@ -22,9 +22,9 @@ course.define("score", () => {
   }
 
   // What the counts say of a run, and what they say of its text
-  function verdict({ right, own }, tables) {
+  function verdict({ right, isOwnText }, tables) {
     const best = Math.max(...tables.map((counts) => counts.right));
-    if (own && best > REPEATED) {
+    if (isOwnText && best > REPEATED) {
       return (
         "The text repeats itself. Even a plain table, which counts what followed the last few " +
         `characters, is right ${inHundred(best)} times in 100. So this score says more about memory ` +
@@ -40,25 +40,25 @@ course.define("score", () => {
     );
   }
 
-  // Two runs {choices: [[name, value]], right, loss, seconds, text, sample}, side by side
-  function comparison(one, other) {
-    const differing = one.choices.filter(([, value], i) => value !== other.choices[i][1]);
+  // A run {choices: [[name, value]], right, loss, seconds, text, sample} beside another
+  function comparison(run, other) {
+    const differing = run.choices.filter(([, value], i) => value !== other.choices[i][1]);
     const before = Object.fromEntries(other.choices);
     const rows = [
       ...differing.map(([name, value]) => [name, value, before[name]]),
-      ["right in 100", inHundred(one.right), inHundred(other.right)],
-      ["loss", format(one.loss), format(other.loss)],
-      ["seconds of training", format(one.seconds, 1), format(other.seconds, 1)],
+      ["right in 100", inHundred(run.right), inHundred(other.right)],
+      ["loss", format(run.loss), format(other.loss)],
+      ["seconds of training", format(run.seconds, 1), format(other.seconds, 1)],
     ];
     const opening = ({ sample }) => el("code", sample.slice(0, OPENING));
     const alike = differing.length ? "All other settings are" : "All settings are";
     return el("div", [
       title("This run and the one before"),
       table(["", "this run", "the run before"], rows, { class: "sx-two-runs" }),
-      el("p", "This run writes: ", opening(one)),
+      el("p", "This run writes: ", opening(run)),
       el("p", "The run before wrote: ", opening(other)),
       note(
-        one.text === other.text
+        run.text === other.text
           ? `${alike} the same. In the plot, the run before is the grey line.`
           : "The two learned from different texts, so their scores are no contest.",
       ),
@@ -79,10 +79,10 @@ course.define("score", () => {
         el("p.sx-verdict", [
           "It gets the next character right ",
           el("strong", `${inHundred(run.right)} times in 100`),
-          ` in the last tenth of ${run.own ? "your" : "the"} text, which was kept apart. ` +
+          ` in the last tenth of ${run.isOwnText ? "your" : "the"} text, which was kept apart. ` +
             `Before training it was ${inHundred(run.untrained)}.`,
         ]),
-        ease && !run.own ? el("p", ease) : "",
+        ease && !run.isOwnText ? el("p", ease) : "",
         counts,
         ...(last ? [comparison(run, last)] : []),
       );

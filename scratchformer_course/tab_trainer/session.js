@@ -18,8 +18,8 @@ course.define("session", () => {
 
     function receive(message) {
       if (message.do === "pause") {
-        waiting = new Promise((then) => {
-          resume = then;
+        waiting = new Promise((resolve) => {
+          resume = resolve;
         });
         return;
       }
@@ -32,7 +32,7 @@ course.define("session", () => {
     async function start(order, number) {
       const post = (message, transfer) => send({ ...message, run: order.run }, transfer);
       // Read messages, wait while the run is paused; false if it is not wanted any more
-      async function turn() {
+      async function isStillWanted() {
         await new Promise(later);
         await waiting;
         return number === current;
@@ -42,7 +42,7 @@ course.define("session", () => {
         const text = Text.prepare(read, order.prompt, order.config, order.settings);
         const { characters, config, first } = text;
         post({ is: "begun", characters, config, first });
-        const isDone = await train({ ...order, ...text }, post, turn);
+        const isDone = await train({ ...order, ...text }, post, isStillWanted);
         if (!isDone) return;
         const before = performance.now(); // the rival is counted when the run is scored
         const tables = Counts.judge(text.ids, text.cut, characters.length);
@@ -54,14 +54,14 @@ course.define("session", () => {
     }
 
     // Whether it came to its end
-    async function train(order, post, turn) {
+    async function train(order, post, isStillWanted) {
       const { config, settings, seed, validation, characters } = order;
       const { context_length: T } = config;
       const { batch_size, steps } = settings;
       const run = Tr.newRun(config, settings, seed);
       const { kind } = run.tape;
       const batches = Tr.windows(order.train, batch_size, T, seed);
-      const pieces = [...Tr.pieces(validation, T, batch_size)];
+      const pieces = [...Tr.scoringBatches(validation, T, batch_size)];
       let seconds = 0;
 
       // What the model writes, where it looks, and how it does on one batch of what is kept apart
@@ -71,10 +71,10 @@ course.define("session", () => {
         const ids = sample(model, run, order.first, seed);
         post({ is: "look", step: run.done(), maps, ids, ...run.judge(pieces[0]) });
       }
-      if (!(await turn())) return false;
+      if (!(await isStillWanted())) return false;
       look(); // noise
       while (run.done() < steps) {
-        if (!(await turn())) return false;
+        if (!(await isStillWanted())) return false;
         const before = performance.now();
         const loss = run.update(batches.next().value);
         seconds += (performance.now() - before) / 1000;
@@ -86,7 +86,7 @@ course.define("session", () => {
       // The mean loss of the whole validation text and the share of it that is named
       let [loss, right, count] = [0, 0, 0];
       for (const piece of pieces) {
-        if (!(await turn())) return false;
+        if (!(await isStillWanted())) return false;
         const judged = run.judge(piece);
         loss += judged.loss * piece.y.length;
         right += judged.right * piece.y.length;

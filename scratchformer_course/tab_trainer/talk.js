@@ -17,7 +17,7 @@ course.define("talk", () => {
     scene.show(["", "Its answer comes here."]);
     const copy = copyButton("Copy this talk", () => `${scene.plain()}\n\n${address()}`.trim());
     copy.disabled = true;
-    const said = []; // [line, how it went on] of each turn
+    const exchanges = []; // [line, how it went on] of each turn
     const status = newStatus();
     let interrupt = () => {};
 
@@ -30,26 +30,26 @@ course.define("talk", () => {
         return;
       }
       status.textContent = changesInWords(changes);
-      if (said.length) said.at(-1)[1] += "\n\n";
-      const turn = [text, ""];
-      said.push(turn);
+      if (exchanges.length) exchanges.at(-1)[1] += "\n\n";
+      const exchange = [text, ""];
+      exchanges.push(exchange);
       copy.disabled = false;
       scene.element.scrollIntoView({ block: "nearest" });
-      const rules = { seed: said.length - 1, temperature: TEMPERATURE };
+      const rules = { seed: exchanges.length - 1, temperature: TEMPERATURE };
       const start = tokenizer.encode(text).slice(-model.config.context_length);
       const writer = course.model.generate(model, start, rules);
       const show = () => {
-        scene.show(...said);
+        scene.show(...exchanges);
         const line = [...scene.element.querySelectorAll("mark")].at(-1);
         scene.element.scrollTop = line.offsetTop - scene.element.offsetTop;
       };
       const step = () => {
         const next = tokenizer.decode([writer.next().value]);
-        turn[1] += next;
+        exchange[1] += next;
         return /\s$/.test(next);
       };
       interrupt = inFrames(LONGEST, step, show, () => {
-        scene.element.dataset.turns = String(said.length); // for whoever waits
+        scene.element.dataset.turns = String(exchanges.length); // for whoever waits
       });
     }
 

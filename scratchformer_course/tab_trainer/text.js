@@ -4,7 +4,7 @@ course.define("text", () => {
   const LARGEST = 2 ** 18; // numbers in one matrix, see matrix.js
   const PROMPT = 25; // characters of a prompt that is taken from the text
 
-  const say = (n) => n.toLocaleString("en");
+  const grouped = (n) => n.toLocaleString("en");
   const refusal = (why) => Object.assign(new Error(why), { isRefusal: true });
 
   // The text of {text}, or of {packed}: gzip in base64
@@ -53,14 +53,14 @@ course.define("text", () => {
     const least = needed(wanted, settings);
     if (V > most) {
       throw refusal(
-        `The text has ${say(V)} different characters; ` +
-          `at this width at most ${say(most)} can be learned.`,
+        `The text has ${grouped(V)} different characters; ` +
+          `at this width at most ${grouped(most)} can be learned.`,
       );
     }
     if (length < least) {
       throw refusal(
-        `The text is too short: it has ${say(length)} characters, and these settings need at least ` +
-          `${say(least)}. Add more of it, or choose a shorter context.`,
+        `The text is too short: it has ${grouped(length)} characters, and these settings need at least ` +
+          `${grouped(least)}. Add more of it, or choose a shorter context.`,
       );
     }
     const all = codes.subarray(0, length).map((code) => ids[code]);

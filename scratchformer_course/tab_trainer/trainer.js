@@ -28,7 +28,7 @@ course.define("trainer", () => {
     let tape = [];
     let recording = true;
 
-    function take(length) {
+    function allocate(length) {
       const from = next;
       next += Math.ceil(length / 4) * 4;
       if (next > numbers.length) {
@@ -38,11 +38,11 @@ course.define("trainer", () => {
       return numbers.subarray(from, from + length);
     }
     function tensor(rows, columns) {
-      const data = take(rows * columns);
-      const grad = recording ? take(rows * columns) : null;
+      const data = allocate(rows * columns);
+      const grad = recording ? allocate(rows * columns) : null;
       return { rows, columns, data, grad };
     }
-    const then = (gradients) => {
+    const onBackward = (gradients) => {
       if (recording) tape.push(gradients);
     };
 
@@ -58,7 +58,7 @@ course.define("trainer", () => {
       tape = [];
     }
     // What exists now is the model's
-    const keep = () => {
+    const keepAllocated = () => {
       kept = next;
     };
 
@@ -74,7 +74,7 @@ course.define("trainer", () => {
       const w = matrixOf(W.data, inputs);
       const from = matrixOf(x.data, inputs);
       product(matrixOf(y.data, outputs), from, transposed(w), N, outputs, inputs);
-      then(() => {
+      onBackward(() => {
         const dy = matrixOf(y.grad, outputs);
         product(matrixOf(x.grad, inputs), dy, w, N, inputs, outputs);
         product(
@@ -94,7 +94,7 @@ course.define("trainer", () => {
       const C = table.columns;
       const y = tensor(ids.length, C);
       gather(y.data, table.data, ids, C);
-      then(() => scatter(table.grad, y.grad, ids, C));
+      onBackward(() => scatter(table.grad, y.grad, ids, C));
       return y;
     }
 
@@ -102,7 +102,7 @@ course.define("trainer", () => {
       const y = tensor(a.rows, a.columns);
       y.data.set(a.data);
       addScaled(y.data, 1, b.data);
-      then(() => {
+      onBackward(() => {
         addScaled(a.grad, 1, y.grad);
         addScaled(b.grad, 1, y.grad);
       });
@@ -113,7 +113,7 @@ course.define("trainer", () => {
     function squaredRelu(x) {
       const y = tensor(x.rows, x.columns);
       relu2(y.data, x.data);
-      then(() => relu2Back(x.grad, y.grad, x.data));
+      onBackward(() => relu2Back(x.grad, y.grad, x.data));
       return y;
     }
 
@@ -121,9 +121,9 @@ course.define("trainer", () => {
     function layerNorm(x) {
       const { rows, columns: C } = x;
       const y = tensor(rows, C);
-      const scales = take(rows);
+      const scales = allocate(rows);
       normalize(y.data, x.data, scales, C);
-      then(() => normalizeBack(x.grad, y.grad, y.data, scales, C));
+      onBackward(() => normalizeBack(x.grad, y.grad, y.data, scales, C));
       return y;
     }
 
@@ -135,7 +135,7 @@ course.define("trainer", () => {
       for (let i = 0; i < x.data.length; i += T * C) {
         addScaled(y.data, 1, x.data, length, i + k * C, i);
       }
-      then(() => {
+      onBackward(() => {
         for (let i = 0; i < x.data.length; i += T * C) {
           addScaled(x.grad, 1, y.grad, length, i, i + k * C);
         }
@@ -147,11 +147,13 @@ course.define("trainer", () => {
     // channels 2i and 2i + 1 of a head by t · 10000^(-2i / D)
     function rotary(qkv, T, D) {
       const y = tensor(qkv.rows, qkv.columns);
-      const cos = take((T * D) / 2);
-      const sin = take((T * D) / 2);
+      const cos = allocate((T * D) / 2);
+      const sin = allocate((T * D) / 2);
       angles(cos, sin, T, D);
-      turn(y.data, qkv.data, cos, sin, qkv.columns, D, 1);
-      then(() => turn(qkv.grad, y.grad, cos, sin, qkv.columns, D, -1)); // back
+      rotatePairs(y.data, qkv.data, cos, sin, qkv.columns, D, 1);
+      onBackward(() =>
+        rotatePairs(qkv.grad, y.grad, cos, sin, qkv.columns, D, -1),
+      ); // back
       return y;
     }
 
@@ -162,10 +164,10 @@ course.define("trainer", () => {
       const C = qkv.columns / 3;
       const D = C / H;
       const y = tensor(N, C);
-      const weights = take(N * H * T); // (B, H, T, T)
+      const weights = allocate(N * H * T); // (B, H, T, T)
       const scale = 1 / Math.sqrt(D);
       // The views of one head of one window
-      const each = (visit) => {
+      const forEachHead = (visit) => {
         for (let b = 0; b < N / T; b++) {
           for (let h = 0; h < H; h++) {
             const start = b * T * 3 * C + h * D;
@@ -175,15 +177,15 @@ course.define("trainer", () => {
           }
         }
       };
-      each((part, p, from, to) => {
+      forEachHead((part, p, from, to) => {
         const [q, k, v] = [0, 1, 2].map((i) => part(qkv.data, i));
         product(p, q, transposed(k), T, T, D); // q kᵀ
         causalSoftmax(weights, from, T, scale);
         product(view(y.data, C, to), p, v, T, D, T);
       });
-      then(() => {
-        const slopes = take(T * T);
-        each((part, p, from, to) => {
+      onBackward(() => {
+        const slopes = allocate(T * T);
+        forEachHead((part, p, from, to) => {
           const dy = view(y.grad, C, to);
           const ds = view(slopes, T);
           const [q, k, v] = [0, 1, 2].map((i) => part(qkv.data, i));
@@ -202,17 +204,25 @@ course.define("trainer", () => {
     // The mean of -ln p(target), in nats; with it the gradients of all logits (N, V) begin
     function crossEntropy(logits, targets) {
       const { rows: N, columns: V } = logits;
-      const p = take(N * V);
+      const p = allocate(N * V);
       p.set(logits.data);
       const loss = meanLoss(p, targets, V);
-      then(() => {
+      onBackward(() => {
         addScaled(logits.grad, 1 / N, p); // p - 1 at the target, p elsewhere
         for (let t = 0; t < N; t++) logits.grad[t * V + targets[t]] -= 1 / N;
       });
       return loss;
     }
 
-    const memory = { begin, backward, keep, tensor, take, product, kind: used };
+    const memory = {
+      begin,
+      backward,
+      keepAllocated,
+      tensor,
+      allocate,
+      product,
+      kind: used,
+    };
     const operations = {
       linear,
       embedding,
@@ -300,7 +310,7 @@ course.define("trainer", () => {
     }
   }
   // Pairs of the first two thirds of each row, turned; the rest as it is. Adds to `to`
-  function turn(to, from, cos, sin, width, D, direction) {
+  function rotatePairs(to, from, cos, sin, width, D, direction) {
     const turned = (width / 3) * 2;
     let place = 0; // in `cos` and `sin`
     for (let start = 0; start < to.length; start += width) {
@@ -346,7 +356,7 @@ course.define("trainer", () => {
   }
 
   // The share of rows of logits (N, V) whose largest is that of the target
-  function named({ data, columns: V }, targets) {
+  function accuracy({ data, columns: V }, targets) {
     let right = 0;
     for (let t = 0; t < targets.length; t++) {
       let best = t * V;
@@ -364,7 +374,7 @@ course.define("trainer", () => {
     const random = generator(seed);
     const weights = {};
     function matrix(name, rows, columns, std) {
-      const data = tape.take(rows * columns);
+      const data = tape.allocate(rows * columns);
       if (std > 0) {
         for (let i = 0; i < data.length; i++) data[i] = std * normal(random);
       }
@@ -390,13 +400,13 @@ course.define("trainer", () => {
   function newGradients(tape, weights) {
     const all = Object.values(weights);
     const length = all.reduce((sum, { data }) => sum + data.length, 0);
-    const gradients = tape.take(length);
+    const gradients = tape.allocate(length);
     let from = 0;
     for (const W of all) {
       W.grad = gradients.subarray(from, from + W.data.length);
       from += W.data.length;
     }
-    tape.keep();
+    tape.keepAllocated();
     return gradients;
   }
 
@@ -429,17 +439,17 @@ course.define("trainer", () => {
       x = tape.add(x, tape.embedding(weights["wpe.weight"], places));
     }
     for (let i = 0; i < n_layers; i++) {
-      const own = (name) => weights[`h.${i}.${name}.weight`]; // this block's
-      let qkv = tape.linear(tape.layerNorm(x), own("attn.c_attn"));
+      const blockWeight = (name) => weights[`h.${i}.${name}.weight`]; // this block's
+      let qkv = tape.linear(tape.layerNorm(x), blockWeight("attn.c_attn"));
       if (config.positions === "rotary") {
         qkv = tape.rotary(qkv, T, qkv.columns / 3 / H);
       }
       const { y, weights: seen } = tape.attention(qkv, T, H);
       look(i, seen);
-      x = tape.add(x, tape.linear(y, own("attn.c_proj")));
-      const hidden = tape.linear(tape.layerNorm(x), own("mlp.c_fc"));
+      x = tape.add(x, tape.linear(y, blockWeight("attn.c_proj")));
+      const hidden = tape.linear(tape.layerNorm(x), blockWeight("mlp.c_fc"));
       const squared = tape.squaredRelu(hidden);
-      x = tape.add(x, tape.linear(squared, own("mlp.c_proj")));
+      x = tape.add(x, tape.linear(squared, blockWeight("mlp.c_proj")));
     }
     return tape.linear(tape.layerNorm(x), weights["lm_head.weight"]);
   }
@@ -451,14 +461,14 @@ course.define("trainer", () => {
     const [a, b, c] = [3.4445, -4.775, 2.0315];
     const m = Math.min(rows, columns);
     const n = Math.max(rows, columns);
-    let X = tape.take(m * n);
+    let X = tape.allocate(m * n);
     let size = 0;
     for (let i = 0; i < G.length; i++) size += G[i] * G[i];
-    const wide = rows === m ? G : turned(tape, G, n, m);
+    const wide = rows === m ? G : transposedCopy(tape, G, n, m);
     addScaled(X, 1 / (Math.sqrt(size) + 1e-7), wide);
     for (let step = 0; step < 5; step++) {
-      const [S, squared, sum] = [0, 1, 2].map(() => tape.take(m * m));
-      const next = tape.take(m * n);
+      const [S, squared, sum] = [0, 1, 2].map(() => tape.allocate(m * m));
+      const next = tape.allocate(m * n);
       tape.product(view(S, m), view(X, n), transposed(view(X, n)), m, m, n);
       tape.product(view(squared, m), view(S, m), view(S, m), m, m, m);
       addScaled(sum, b, S);
@@ -467,12 +477,12 @@ course.define("trainer", () => {
       tape.product(view(next, n), view(sum, m), view(X, n), m, n, m);
       X = next;
     }
-    return rows === m ? X : turned(tape, X, m, n);
+    return rows === m ? X : transposedCopy(tape, X, m, n);
   }
 
   // A copy of a matrix (rows, columns), turned over
-  function turned(tape, matrix, rows, columns) {
-    const copy = tape.take(rows * columns);
+  function transposedCopy(tape, matrix, rows, columns) {
+    const copy = tape.allocate(rows * columns);
     for (let i = 0; i < rows; i++) {
       for (let j = 0; j < columns; j++) {
         copy[j * rows + i] = matrix[i * columns + j];
@@ -498,17 +508,17 @@ course.define("trainer", () => {
     let steps = 0;
 
     function muonStep({ W, mean }, rate) {
-      const ahead = tape.take(W.data.length);
-      follow(mean, W.grad, 1 - muon_momentum);
+      const ahead = tape.allocate(W.data.length);
+      moveTowards(mean, W.grad, 1 - muon_momentum);
       ahead.set(W.grad);
-      follow(ahead, mean, muon_momentum);
+      moveTowards(ahead, mean, muon_momentum);
       const step = newtonSchulz(tape, ahead, W.rows, W.columns);
       const by = rate * muon_lr * Math.sqrt(Math.max(1, W.rows / W.columns));
       addScaled(W.data, -by, step);
     }
     function adamStep({ W, lr, mean, square }, rate) {
-      follow(mean, W.grad, 1 - beta1);
-      followSquares(square, W.grad, 1 - beta2);
+      moveTowards(mean, W.grad, 1 - beta1);
+      moveTowardsSquares(square, W.grad, 1 - beta2);
       const by = (rate * lr) / (1 - beta1 ** steps);
       adamW(W.data, mean, square, by, 1 / Math.sqrt(1 - beta2 ** steps));
     }
@@ -520,12 +530,12 @@ course.define("trainer", () => {
   }
 
   // A running mean goes a share of the way to the new numbers
-  function follow(mean, numbers, share) {
+  function moveTowards(mean, numbers, share) {
     for (let i = 0; i < mean.length; i++) {
       mean[i] += share * (numbers[i] - mean[i]);
     }
   }
-  function followSquares(mean, numbers, share) {
+  function moveTowardsSquares(mean, numbers, share) {
     for (let i = 0; i < mean.length; i++) {
       mean[i] += share * (numbers[i] * numbers[i] - mean[i]);
     }
@@ -556,8 +566,8 @@ course.define("trainer", () => {
       const starts = [];
       for (let i = offset; i + T < ids.length; i += T) starts.push(i);
       if (starts.length < B) {
-        const found = `${ids.length} tokens hold ${starts.length} windows of ${T}`;
-        throw new Error(`${found}, expected at least ${B}`);
+        const fewWindows = `${ids.length} tokens hold ${starts.length} windows of ${T}`;
+        throw new Error(`${fewWindows}, expected at least ${B}`);
       }
       for (let i = starts.length - 1; i > 0; i--) {
         const j = Math.floor(random() * (i + 1));
@@ -605,7 +615,7 @@ course.define("trainer", () => {
     function judge({ x, y, T = config.context_length }) {
       tape.begin(false);
       const logits = forward(tape, weights, config, x, T);
-      return { right: named(logits, y), loss: tape.crossEntropy(logits, y) };
+      return { right: accuracy(logits, y), loss: tape.crossEntropy(logits, y) };
     }
     const score = (batch) => judge(batch).loss;
     function logits(ids, look) {
@@ -619,7 +629,7 @@ course.define("trainer", () => {
   // Every target of a text once: batches of `rows` windows of T, and at last what is left,
   // a window that is shorter. The mean of their scores is that of
   // scratchformer.training.evaluate
-  function* pieces(ids, T, rows) {
+  function* scoringBatches(ids, T, rows) {
     const starts = [];
     let start = 0;
     for (; start + T < ids.length; start += T) starts.push(start);
@@ -641,6 +651,5 @@ course.define("trainer", () => {
     return 4 * (weights + step + muon + 2 ** 19);
   }
 
-  const training = { newRun, windows, pieces };
-  return { newTape, forward, newtonSchulz, clip, ...training };
+  return { forward, newRun, windows, scoringBatches };
 });

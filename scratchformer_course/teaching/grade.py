@@ -5,8 +5,9 @@ Usage: python -m scratchformer_course grade NOTEBOOK… [--seed N] [--seconds S]
 A check meets its own cases and others that the seed draws, and an exercise that passes anywhere in
 the notebook counts; checks in cells of worked answers do not. Nothing here protects your machine
 from what a notebook does. `--out` gets each notebook as it ran, verdicts.csv with a row for each
-verdict, and grades.csv with a row for each student; rows of students who are graded later are
-added. Ends with 0, or with 2 if a file could not be graded.
+verdict, and grades.csv with a row for each student. Both are written after each notebook: rows of
+students who are graded later are added, and what a student hands in again replaces what there was.
+Ends with 0, or with 2 if a file could not be graded.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import csv
+import io
 import json
 import os
 import re
@@ -22,6 +24,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -135,22 +138,64 @@ def summary(results: list[Result]) -> list[str]:
     return lines
 
 
-def write_table(path: Path, rows: list[dict[str, Any]]) -> None:
-    """Write rows of the same keys as CSV, as a whole or not at all."""
-    with atomic_write(path) as part, part.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, [*rows[0]])
-        writer.writeheader()
-        writer.writerows(rows)
+def as_csv(rows: list[dict[str, Any]]) -> str:
+    """Rows of the same keys as CSV; half a pair of UTF-16, which no file can hold, becomes `?`."""
+    file = io.StringIO(newline="")
+    writer = csv.DictWriter(file, [*rows[0]] if rows else [])
+    writer.writeheader()
+    writer.writerows(rows)
+    return file.getvalue().encode("utf-8", "replace").decode()
 
 
-def with_earlier(path: Path, results: list[Result]) -> list[Result]:
-    """The results, after those in a verdicts.csv that they do not replace."""
-    new = {(result.student, result.exercise) for result in results}
+def read_results(path: Path) -> list[Result]:
+    """The results in a verdicts.csv, none if it is not there.
+
+    Raises ValueError if it is not as it was written: what was changed in it would be misread.
+    """
     if not path.exists():
-        return results
-    with path.open(encoding="utf-8", newline="") as file:
-        earlier = [Result(**row) for row in csv.DictReader(file)]
-    return [r for r in earlier if (r.student, r.exercise) not in new] + results
+        return []
+    text = path.read_bytes().decode("utf-8", "replace")
+    try:
+        results = [Result(**row) for row in csv.DictReader(io.StringIO(text, newline=""))]
+        is_ours = text == as_csv([asdict(result) for result in results])
+    except (TypeError, csv.Error):  # other columns, or no table
+        is_ours = False
+    if not is_ours:
+        raise ValueError(
+            f"{path} has been changed since it was written, as by a spreadsheet: restore it, or "
+            "move it away and grade all notebooks again"
+        )
+    return results
+
+
+def store(folder: Path, results: list[Result]) -> list[str]:
+    """Add results to the tables in a folder; what happened to those that were there.
+
+    Another process that grades into the folder waits. Raises ValueError as `read_results` does.
+    """
+    from filelock import FileLock
+
+    new = {(result.student, result.exercise) for result in results}
+    folder.mkdir(parents=True, exist_ok=True)
+    verdicts, grades, notes = folder / "verdicts.csv", folder / "grades.csv", []
+    with FileLock(folder / ".lock"):
+        earlier = read_results(verdicts)
+        kept = [result for result in earlier if (result.student, result.exercise) not in new]
+        if len(kept) < len(earlier):
+            notes.append(f"{results[0].student} was graded before: replaced")
+        if grades.exists() and grades.read_bytes() != as_csv(table(earlier)).encode():
+            names = (folder / f"grades-{n}.csv" for n in count(1))
+            copy = next(path for path in names if not path.exists())
+            grades.rename(copy)
+            notes.append(f"{grades} has been changed since it was written: kept as {copy}")
+        all_results = kept + results
+        for path, rows in (
+            (verdicts, [asdict(result) for result in all_results]),
+            (grades, table(all_results)),
+        ):
+            with atomic_write(path) as part:
+                part.write_bytes(as_csv(rows).encode())
+    return notes
 
 
 def main(words: list[str]) -> int:
@@ -169,26 +214,33 @@ def main(words: list[str]) -> int:
 
     results: list[Result] = []
     wrong = []
+    if options.out:
+        try:
+            read_results(options.out / "verdicts.csv")  # before anything is run
+        except ValueError as error:
+            parser.error(str(error))
     for path, student in students(options.notebooks).items():
         try:
             notebook = nbformat.read(path, as_version=4)
             sources = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
             chapter = chapter_of(sources)
+            graded_already = {(r.student, r.exercise) for r in results}
+            if {(student, exercise.number) for exercise in exercises(chapter)} & graded_already:
+                raise ValueError(f"a second notebook of {student} for {chapter}: expected one")
             verdicts = run(notebook, chapter, options.seed, options.seconds)
+            graded = best(student, chapter, verdicts)
+            notes = store(options.out, graded) if options.out else []
+            if options.out:
+                ran = options.out / student / path.name
+                ran.parent.mkdir(parents=True, exist_ok=True)
+                nbformat.write(notebook, ran)
         except (OSError, ValueError, TypeError, AttributeError) as error:  # no notebook, too
             wrong.append(f"{path}: {getattr(error, 'strerror', None) or error}")
             continue
-        graded = best(student, chapter, verdicts)
         results += graded
-        print(f"{path}: {sum(r.state == 'passed' for r in graded)} of {len(graded)}", flush=True)
-        if options.out:
-            ran = options.out / student / path.name
-            ran.parent.mkdir(parents=True, exist_ok=True)
-            nbformat.write(notebook, ran)
-    if results and options.out:
-        results = with_earlier(options.out / "verdicts.csv", results)
-        write_table(options.out / "verdicts.csv", [asdict(result) for result in results])
-        write_table(options.out / "grades.csv", table(results))
-    print(*summary(results), sep="\n")
+        passed = sum(result.state == "passed" for result in graded)
+        print("; ".join([f"{path}: {passed} of {len(graded)}", *notes]), flush=True)
+    graded_so_far = read_results(options.out / "verdicts.csv") if options.out else results
+    print(*summary(graded_so_far), sep="\n")
     print(*wrong, sep="\n", end="\n" * bool(wrong), file=sys.stderr)
     return 2 if wrong else 0

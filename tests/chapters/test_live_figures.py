@@ -232,7 +232,7 @@ def a_budget_spent(draw):
         yield (astuple(law),), [float(law(3e4, 7e5)), *best, wasted(law, 5e11, 9e4)]
 
 
-@figure("ch19_since_gpt2", "(answers, on) => F.found(answers, new Set(on))[0].sort()")
+@figure("ch19_since_gpt2", "(answers, on) => F.storedRun(answers, new Set(on))[0].sort()")
 def answers_of_a_set_of_switches(draw):
     answers = lines(load_measurements("real_lines")).settings["said"]
     for n in range(5):

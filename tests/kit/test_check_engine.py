@@ -16,7 +16,7 @@ from torch import nn
 from torch.nn import functional as F  # noqa: F401  (edits name it)
 
 from scratchformer_course.kit.checks import exercise, expect, mistake
-from scratchformer_course.kit.checks.cases import drawn
+from scratchformer_course.kit.checks.cases import drawn, normal
 from scratchformer_course.kit.checks.mistakes import edited, edits
 from scratchformer_course.kit.checks.verdict import Verdict
 
@@ -211,6 +211,8 @@ bits = small("bits() -> (2,) in int8", (), right=lambda: torch.tensor([1, 2]).ch
 halves = small("halves() -> (2,)", (), right=lambda: torch.tensor([1.0, 2.0]).half())
 flags = small("flags() -> (2,) bool", (), right=lambda: torch.tensor([True, False]))
 two = small("two() -> two numbers", (), right=lambda: (1.5, 2.5))
+many = small("many() -> ids", (), right=lambda: list(range(20)))
+five = small("five() -> ids", (), right=lambda: [1, 2, 3, 4, 5])
 text = small("text() -> str", (), right=lambda: "a" * 200 + "b")
 named = namedtuple("named", "x y")
 
@@ -228,6 +230,12 @@ class Words(list):
         (halves, lambda: torch.tensor([1.0, 2.01]).half(), "2.01 at [1], expected 2"),
         (flags, lambda: torch.tensor([True, True]), "returned True at [1], expected False"),
         (text, lambda: "a" * 200 + "c", "returned `'c'` at [200:], expected `'b'`"),
+        (many, lambda: list(range(19)), "returned `[]` at [19:], expected `[19]`"),
+        (
+            five,
+            lambda: [1, 2, 3, 5, 4],
+            "expected `[1, 2, 3, 4, 5]`: the first that differs is [3]",
+        ),
         (add_one, lambda x: 4.0, "is a float, but an int such as `4`"),
         (double, lambda x: torch.ones(3), "of shape (3,), but (2,) is expected"),
         (double, lambda x: torch.tensor([2.0, math.nan]), "NaN or infinity in 1 of 2"),
@@ -271,6 +279,21 @@ def test_drawn_cases_refuse_and_are_not_counted():
     assert not check(lambda a, b: 2 * b)
 
 
+def test_the_last_drawn_case_is_large_and_the_one_before_it_has_ties():
+    for ties in (True, False):
+        vectors = drawn(6, lambda draw: normal(draw, draw.size(3, 5, 60), scale=0.5), ties=ties)()
+        assert [len(x) > 5 for x in vectors] == [False] * 5 + [True]
+        assert [bool((2 * x).frac().any()) for x in vectors] == [True] * 4 + [not ties, True]
+
+
+def test_a_later_wrong_case_is_shown_if_a_line_holds_all_of_it():
+    cases = torch.arange(50.0), torch.tensor([[2.0], [0.25]])
+    check = small("double(x) -> like x", *cases, right=lambda x: 2 * x)
+    assert check(lambda x: x + 2).message == (
+        "`double([[2.], [0.25]])` returned 2.25 at [1, 0], expected 0.5."
+    )
+
+
 def test_a_function_that_keeps_something_from_a_call_is_refused():
     counts = iter(range(9))
     words = small("repeat(word, times)", ("ab", 2), ("c", 1), right=right_repeat)
@@ -297,6 +320,7 @@ def scaled(*mistakes):
 
 DOUBLES = mistake("doubles", "The mode is ignored.", lambda x, mode: x * 2)
 SQUARES = mistake("squares", "The mode is squared.", lambda x, mode: x * mode**2)
+STOPS = mistake("stops at 2", "The mode stops at 2", lambda x, mode: x * min(mode, 2))
 TWICE = mistake("twice the mode", "The mode is doubled", lambda x, mode: x * mode * 2)
 ADDS = mistake("adds", "The mode is added to itself", lambda x, mode: x * (mode + mode))
 ADDS_FIRST = mistake("adds", "x is added", lambda x, mode: (x + x) * mode, specific=True)
@@ -314,6 +338,12 @@ ADDS_FIRST = mistake("adds", "x is added", lambda x, mode: (x + x) * mode, speci
             lambda x, mode: x * (1, 4, 7)[mode - 1],
             "This looks like a usual mistake: The mode is squared.\n`scaled(",
         ),
+        # Wrong in one case only.
+        (
+            (STOPS, SQUARES),
+            lambda x, mode: x * min(mode, 2),
+            "This looks like a usual mistake: The mode stops at 2.\n`scaled(",
+        ),
         # Right in the first case, where `DOUBLES` is not: its diagnosis would mislead.
         ((DOUBLES, SQUARES), lambda x, mode: x * (mode if mode < 3 else 2), "`scaled("),
         ((DOUBLES, SQUARES), lambda x, mode: -x, "No number may be negative."),
@@ -329,6 +359,12 @@ ADDS_FIRST = mistake("adds", "x is added", lambda x, mode: (x + x) * mode, speci
 def test_the_mistake_that_does_the_same_is_named_in_any_order(mistakes, answer, words):
     for order in permutations(mistakes):
         assert scaled(*order)(answer).message.startswith(words)
+
+
+def test_a_mistake_that_gives_numbers_of_numpy_is_named_too():
+    halves = mistake("halves", "These are halves", lambda: (np.float64(0.75), np.float64(1.25)))
+    check = small("two() -> two numbers", (), right=two.right, mistakes=[halves])
+    assert "These are halves." in check(lambda: (0.75, 1.25)).message
 
 
 def test_an_answer_that_is_always_true_is_told_so_before_a_mistake_that_is_too():
@@ -386,6 +422,7 @@ GATES = {
     "nn.Linear(d_model, d_model) -> ...": "replace the `...`",
     "d_model, d_model) -> d_model + 1, d_model + 1)": "has shape (4, 4), but (3, 3) is expected",
     "x * self.gate(x).sigmoid() -> x @ x": "`Gate(d_model=3)(",
+    "return x * self -> return F.dropout(x, 0.5, self.training) * self": "no dropout is asked for",
     "x * self.gate(x) -> x.mul_(self.gate(x).sigmoid())": "in place: work on a",
     LINEAR.format("self.gate.weight.data"): "no slopes reach `gate.weight`: `.data`",
     LINEAR.format(ROW_OUT): "no slopes reach row 0 of `gate.weight`",

@@ -4,7 +4,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from scratchformer_course.kit.canvas import COLOURS, SMALLEST_LETTERS, WIDEST, Drawing
+from scratchformer_course.kit.canvas import COLOURS, SMALLEST_LETTERS, WIDEST, Drawing, drawing
 
 WORDS = "Two boxes, and an arrow that leads from the first one to the second."
 
@@ -42,6 +42,57 @@ def test_a_grid_is_as_dark_as_its_numbers():
     cells = elements(drawing, "rect")
     assert [float(cell.get("fill-opacity")) for cell in cells] == [0.85, 0.425, 0, 0]
     assert [(float(c.get("x")), float(c.get("y"))) for c in cells[1:3]] == [(40, 20), (10, 50)]
+
+
+def test_a_row_says_where_the_middles_of_its_boxes_are():
+    paper = Drawing(300, 100)
+    looks = [("query", 0.2), ("key", 0.4, True)]
+    assert paper.row(10, 20, ("a", 7), (30, 24), looks, 40) == [25, 65]
+    boxes = elements(paper, "rect")
+    assert [float(box.get("fill-opacity")) for box in boxes] == [0.2, 0.4]
+    assert [box.get("stroke-dasharray") for box in boxes] == [None, "5 4"]
+    assert [(text.text, text.get("x")) for text in elements(paper, "text")] == [
+        ("a", "25"),
+        ("7", "65"),
+    ]
+
+
+def test_a_flow_has_level_and_upright_arrows_between_its_boxes():
+    paper = Drawing(300, 200)
+    paper.flow([(0, 0, 40, 20, "a"), (60, 0, 40, 30, "b"), (50, 60, 20, 20, "c"), (0, 60, 40, 20)])
+    tips = [head.get("points").split()[0] for head in elements(paper, "polygon")]
+    assert tips == ["58,10", "65,58", "42,70"]
+    assert [path.get("d").split()[0] for path in elements(paper, "path")] == ["M42", "M65", "M48"]
+
+
+def test_a_legend_has_its_words_beside_its_boxes():
+    paper = Drawing(300, 100)
+    paper.legend(10, 20, [("query", 0.2, "near"), ("key", 0.4, "far")], down=30)
+    assert [box.get("y") for box in elements(paper, "rect")] == ["20", "50"]
+    assert [(t.text, t.get("x"), t.get("y")) for t in elements(paper, "text")] == [
+        ("near", "34", "28"),
+        ("far", "34", "58"),
+    ]
+
+
+def test_words_begin_and_end_where_they_are_told_to():
+    paper = Drawing(300, 100)
+    paper.text_from(10, 20, "a")
+    paper.text_to(90, 20, "b")
+    assert [text.get("text-anchor") for text in elements(paper, "text")] == ["start", "end"]
+
+
+def test_the_docstring_of_a_drawing_describes_it():
+    @drawing(300, 100, size=15)
+    def two_boxes(d):
+        """Two boxes, and an arrow that leads
+        from the first one to the second.
+        """
+        d.flow([(0, 0, 40, 20, "a"), (60, 0, 40, 20, "b")])
+
+    root = ET.fromstring(two_boxes().data)
+    assert root.get("aria-label") == WORDS and root.get("viewBox") == "0 0 300 100"
+    assert {text.get("font-size") for text in root.findall(".//{*}text")} == {"15"}
 
 
 @pytest.mark.parametrize(

@@ -81,12 +81,12 @@ def test_a_killed_run_resumed_equals_the_uninterrupted_one_bit_for_bit(
 
 
 def test_a_run_may_be_interrupted_many_times(path, uninterrupted):
-    """By Ctrl-C and by a polite kill; how often it is saved may change."""
-    signals = (signal.SIGINT, signal.SIGTERM)
+    """By Ctrl-C, a polite kill, a closed terminal; how often it is saved may change."""
+    signals = (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGINT))
     before = [signal.getsignal(number) for number in signals]
     for i, step in enumerate((3, 4, 9, 10, 17, 24)):
 
-        def interrupt(state, step=step, number=signals[i % 2]):
+        def interrupt(state, step=step, number=signals[i % 3]):
             if state.step == step:
                 os.kill(os.getpid(), number)
 

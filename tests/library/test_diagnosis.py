@@ -643,6 +643,7 @@ def test_a_wrong_count_of_bytes_is_found():
         ({"unit": 1}, "unit"),
         ({"size": lambda text, ids: len(text)}, "bytes of text"),
         ({"size": lambda text, ids: len(ids)}, "tokens"),
+        ({"size": lambda text, ids: len(text.encode()) + 2 * ("é" in text)}, "bytes of text"),
         ({"mean": True}, "windows"),
         ({"stop": -1}, "windows"),
     ]:
@@ -679,7 +680,11 @@ SIZES = {"vocab_size": 9, "context_length": 8}
         (torch.jit.ScriptModule(), SIZES, "Script"),
         (bogus(), {}, "does not say its vocab_size: expected vocab_size=…"),
         (bogus(), SIZES | {"context_length": 3}, "context_length=3, exp"),
-        (bogus(), SIZES | {"vocab_size": 50}, "cannot read ids.*50"),
+        (
+            bogus(),
+            SIZES | {"vocab_size": 50},
+            "vocab_size=50 failed in .*, line .*Pass a model",
+        ),
         (bogus((slice(None), -1)), SIZES, r"gave logits \(3, 9\), expected \(3, 8, 9\)"),
         (bogus(), SIZES | {"batches": [(TEXT[:4], TEXT[:4])]}, "a batch has shapes"),
     ],

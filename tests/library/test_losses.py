@@ -1,11 +1,14 @@
 """Losses: PyTorch's where there is one, deaf to padding, and every token is scored once."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 import torch.nn.functional as F
 
+from scratchformer.diagnosis.byte_count import Fixed
 from scratchformer.models import GPT, GPTConfig
-from scratchformer.tokenizers import CharTokenizer
+from scratchformer.tokenizers import ByteBPE, CharTokenizer
 from scratchformer.training import IGNORED, bits_per_byte, evaluate, token_loss
 
 IDS = torch.randint(4, (50,), generator=torch.Generator().manual_seed(0))
@@ -92,3 +95,16 @@ def test_bits_per_byte_leave_the_first_token_out_and_refuse_a_lossy_tokenizer():
     tok.decode = lambda ids: "other"
     with pytest.raises(ValueError, match="does not give the text back"):
         bits_per_byte(even, tok, "ab", 8)
+
+
+@pytest.mark.parametrize("text", ["abc", "\ufeffabc", "é", "🎭 act", "中文", "é" * 20])
+def test_a_letter_that_the_first_token_cuts_counts_by_its_bytes(text):
+    tokenizer = ByteBPE.train("", 256)
+    even = Fixed(torch.full((256,), 1 / 256))
+    assert bits_per_byte(even, tokenizer, text, 64) == pytest.approx(8, rel=1e-6)
+    foreign = SimpleNamespace(encode=tokenizer.encode, decode=tokenizer.decode)
+    if ord(text[0]) < 128:
+        assert bits_per_byte(even, foreign, text, 64) == pytest.approx(8, rel=1e-6)
+    else:
+        with pytest.raises(ValueError, match="is a part of a letter, expected a tokenizer with"):
+            bits_per_byte(even, foreign, text, 64)

@@ -5,6 +5,7 @@ the model itself is skipped where it is not at hand: a test never downloads it.
 """
 
 import hashlib
+import json
 import random
 import subprocess
 import zipfile
@@ -106,9 +107,9 @@ def test_a_small_file_gives_the_logits_that_transformers_gets_from_it(tmp_path, 
     same_logits(path, model, torch.randint(50, (2, 30)))
 
 
-def tokenizer(names, types, kind="gpt2"):
+def tokenizer(names, types, kind="gpt2", merges=()):
     settings = [("tokenizer_model", kind), ("tokenizer_pre", "smollm"), ("token_list", names)]
-    return {"settings": [*settings, ("token_types", types)]}
+    return {"settings": [*settings, ("token_types", types), ("token_merges", merges or ["a b"])]}
 
 
 ODD = (
@@ -129,9 +130,10 @@ def test_its_tokenizer_gives_the_ids_of_the_tokenizers_library(tmp_path):
     special = ["<|im_start|>", "<|im_end|>"]
     theirs.train_from_iterator([ODD[:-60]] * 9, trainers.BpeTrainer(special_tokens=special))
     ids, rng = theirs.get_vocab(), random.Random(0)
+    merges = [" ".join(pair) for pair in json.loads(theirs.to_str())["model"]["merges"]]
     types = [3, 3] + [1] * (len(ids) - 2)
     tok = ByteBPE.from_gguf(
-        write_gguf(tmp_path / "a.gguf", **tokenizer(sorted(ids, key=ids.get), types))
+        write_gguf(tmp_path / "a.gguf", **tokenizer(sorted(ids, key=ids.get), types, merges=merges))
     )
     texts = ["".join(rng.choices(ODD.split("|"), k=24)) for _ in range(500)]
     assert [text for text in texts if tok.encode(text) != theirs.encode(text).ids] == []
@@ -149,15 +151,29 @@ def test_its_tokenizer_gives_the_ids_of_the_tokenizers_library(tmp_path):
     [
         (Llama, {"arch": "gpt2"}, "general.architecture='gpt2', expected 'llama'"),
         (Llama, {"settings": [("rope_scaling_type", gguf.RopeScalingType.YARN)]}, "='yarn'"),
-        (Llama, {"block_count": 1}, "blk.1.attn_k.weight is in it, which Llama does not have"),
-        (Llama, {"block_count": 3}, "'blk.2.attn_norm.weight' is missing in it"),
+        (Llama, {"block_count": 1}, "2 blocks are in it, expected 1"),
+        (Llama, {"block_count": 2**30}, "2 blocks are in it, expected 1073741824"),
+        (Llama, {"settings": [("sliding_window", 4)]}, "sliding_window=4, expected no such"),
         (Llama, {"feed_forward_length": 64}, "mlp.down_proj.weight is .64, 96. in it, expected"),
-        (Llama, {"rope_dimension_count": 8}, "8 of 16 channels turn, expected all"),
+        (Llama, {"rope_dimension_count": 8}, "count=8, expected a head's 16 channels"),
         (Llama, {"fill": np.nan}, "is not of finite floats only"),
         (Llama, {"head_count": 0}, "is of another model"),
         (ByteBPE, tokenizer(["a"], [1], kind="llama"), "has the tokenizer"),
         (ByteBPE, tokenizer(["日"], [1]), "holds no complete tokenizer: KeyError"),
         (ByteBPE, tokenizer(["a", "b"], [1]), "holds no complete tokenizer: IndexError"),
+        (ByteBPE, tokenizer(["a", "b"], [1, 4]), "tokens of the kinds .4., expected 1 and 3"),
+        (ByteBPE, tokenizer([*"abc", "ab"], [1] * 4, merges=["b c"]), "another order"),
+        (ByteBPE, tokenizer([*"abc", "ab", "bc"], [1] * 5), "no merge makes the token b'bc'"),
+        (
+            ByteBPE,
+            tokenizer([*"abc", "bc", "ab"], [1] * 5, merges=["a b", "b c"]),
+            "another order",
+        ),
+        (
+            ByteBPE,
+            tokenizer([*"abc", "bc", "ab", "abc"], [1] * 6, merges=["b c", "a b", "ab c"]),
+            "never meet",
+        ),
     ],
 )
 def test_a_file_of_another_model_or_tokenizer_is_refused(tmp_path, kind, changes, message):

@@ -32,8 +32,8 @@ AXE = """async ([selector, allRules]) => {
   };
   for (const element of document.querySelectorAll(`${selector}, ${selector} *`)) {
     if (!hasText(element)) continue;
-    const own = getComputedStyle(element);
-    const look = [own.fontSize, own.fontWeight, own.textShadow, own.textDecorationLine];
+    const style = getComputedStyle(element);
+    const look = [style.fontSize, style.fontWeight, style.textShadow, style.textDecorationLine];
     const key = [...look, around(element)].join('|');
     if (!looks.has(key)) looks.set(key, element);
   }

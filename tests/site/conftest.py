@@ -98,6 +98,16 @@ def browser():
         chromium.close()
 
 
+@pytest.fixture
+def visit(browser, site):
+    """A function: a page of the site, by its name, from disk; settings are those of `opened`."""
+
+    def visited(name: str, ending: str = "", **settings):
+        return opened(browser, f"{(site / name).as_uri()}.html{ending}", **settings)
+
+    return visited
+
+
 @pytest.fixture(scope="session")
 def axe() -> str:
     package = pytest.importorskip("axe_playwright_python", reason="axe is not installed")

@@ -233,7 +233,7 @@ STORED = {
     # as many gaps as fit, and words that the model does not know
     "fill_gaps": doing(English="a _ _ must _ _ the tiger", German="_ _ _ Donaudampfschiff"),
     "translation_steps": doing(Step=3),
-    "costs": doing("GPT-2 XL"),
+    "costs": doing("GPT-2 XL", "mixed precision"),
     "law": doing("Train it", "Show all sizes"),
     "lines": gate_and_sky,
     "answers": doing("base model", Question=7),

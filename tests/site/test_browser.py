@@ -64,10 +64,10 @@ def by_axe(page, axe, selector, modes):
         yield from axe_finds(page, axe, selector, all_rules=mode == "light")
 
 
-def test_a_page_is_quiet_readable_and_accessible(browser, site, axe, page_name):
+def test_a_page_is_quiet_readable_and_accessible(visit, axe, page_name):
     is_thorough = page_name in ONE_OF_EACH
     modes = ["dark", "light"] if is_thorough else ["light"]
-    with opened(browser, (site / f"{page_name}.html").as_uri(), width=PHONE) as page:
+    with visit(page_name, width=PHONE) as page:
         assert list(on_a_phone(page)) == []
         asks = is_thorough and page.locator(".course-guess").count() > 0
         if asks:

@@ -26,10 +26,10 @@ RUN = """([number, code]) => new Promise((done) => {
   cell.querySelector("textarea").value = code;
   cell.querySelector("button").click();
   const watch = new MutationObserver(() => {
-    const said = [...status.children].at(-1);
-    if (said.matches("p") && said.textContent.endsWith("…")) return;
+    const last = [...status.children].at(-1);
+    if (last.matches("p") && last.textContent.endsWith("…")) return;
     watch.disconnect();
-    done(said.textContent);
+    done(last.textContent);
   });
   watch.observe(status, { childList: true });
 })"""
@@ -89,11 +89,11 @@ EDITS = [  # key, text, what is selected; then text and selection
 
 def test_keys_indent():
     in_node = Node("../book/_assets/code-cell.js")
-    for key, text, selected, then in EDITS:
+    for key, text, selected, expected in EDITS:
         body = "return course.codeCell.edit(input.key, input.text, ...input.selected)"
         made = in_node(body, key=key, text=text, selected=selected)
         after = text[: made["from"]] + made["insert"] + text[made["to"] :]
-        assert (after, made["start"], made["end"]) == then
+        assert (after, made["start"], made["end"]) == expected
 
 
 @pytest.mark.parametrize("name", CHAPTERS)

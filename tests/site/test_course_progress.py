@@ -9,7 +9,7 @@ from tests.node import JavaScriptError, Node
 in_node = Node(P="../book/_assets/course-progress.js")
 CHAPTERS = [{"number": f"{n:02}", "exercises": [f"{n}.1", f"{n}.2"]} for n in range(4)]
 GOOD = {"course": "Transformers from Scratch", "what": "progress", "version": 1, "done": []}
-NEWER = GOOD | {"version": 2, "done": {"01": "yes"}}
+NEWER = GOOD | {"version": 2, "done": {"01": "yes"}}  # in a form that this edition cannot read
 
 
 def test_a_file_holds_what_was_written_to_it_and_another_one_is_refused():

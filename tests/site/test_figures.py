@@ -31,7 +31,7 @@ USED = """async keepsTexts => {
   const figure = document.querySelector('.live-figure');
   const all = () => [...figure.querySelectorAll('button, input:not([type=file]), select, textarea')]
     .filter(e => e.checkVisibility() && !e.disabled && !e.closest('[role=tablist], [inert]'));
-  const drawn = (ms = 0) => new Promise(then => setTimeout(() => requestAnimationFrame(then), ms));
+  const drawn = (ms = 0) => new Promise(done => setTimeout(() => requestAnimationFrame(done), ms));
   const heights = [['start', figure.getBoundingClientRect().height]];
   const values = e => e.localName === 'select' ? [...e.options].map(o => o.value)
     : e.type === 'range' ? [e.min, e.max, (Number(e.min) + Number(e.max)) / 2]
@@ -88,7 +88,7 @@ def test_keys_reach_every_control_it_fits_can_be_read_and_axe_finds_nothing(
                 if tab:
                     tab.click()
                 open_folds(page, FIGURE)
-                page.evaluate("new Promise(then => setTimeout(() => requestAnimationFrame(then)))")
+                page.evaluate("new Promise(done => setTimeout(() => requestAnimationFrame(done)))")
                 assert page.evaluate(TOO_SMALL, FIGURE) == []
                 assert axe_finds(page, axe, FIGURE, all_rules) == []
         for button in page.locator(f"{FIGURE} button:visible").all()[:12]:

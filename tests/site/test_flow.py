@@ -6,7 +6,7 @@ import torch
 from scratchformer_course.kit import chapter_facts
 from scratchformer_course.pages.flow import STAGES
 from scratchformer_course.pages.flow_numbers import PROMPT, measure, on_the_one_before
-from tests.site.browsing import HEIGHT, LIVE, PHONE, opened, parsed
+from tests.site.browsing import HEIGHT, LIVE, PHONE, parsed
 from tests.site.conftest import ROOT
 from tests.site.figures import shipped
 
@@ -19,11 +19,6 @@ PLACES = f"""() => JSON.stringify([scrollY, ...[...document.querySelectorAll(
     const {{x, y, width, height}} = e.getBoundingClientRect();
     return [x, y, width, height];
   }})])"""
-
-
-@pytest.fixture
-def address(site):
-    return (site / "book" / "welcome.html").as_uri()
 
 
 def told(page):
@@ -61,13 +56,11 @@ def test_the_numbers_are_the_models_and_each_stage_opens_its_chapter(site):
 
 
 @pytest.mark.parametrize("width", [1280, PHONE])
-def test_it_moves_through_all_stages_once_when_it_is_seen_and_nothing_slides(
-    browser, address, width
-):
+def test_it_moves_through_all_stages_once_when_it_is_seen_and_nothing_slides(browser, site, width):
     context = browser.new_context(viewport={"width": width, "height": HEIGHT})
     page = context.new_page()
     page.clock.install()
-    page.goto(address)
+    page.goto((site / "book" / "welcome.html").as_uri())
     page.locator(f"{FIGURE}{LIVE}").wait_for()
     page.clock.run_for(5_000)
     assert told(page).startswith(NAMES[-1]) and faint(page) == [], "it waits"
@@ -91,8 +84,8 @@ def test_it_moves_through_all_stages_once_when_it_is_seen_and_nothing_slides(
     context.close()
 
 
-def test_who_wants_no_motion_no_script_or_paper_sees_all_of_it_and_keys_step(browser, address):
-    with opened(browser, address) as page:  # which asks for reduced motion
+def test_who_wants_no_motion_no_script_or_paper_sees_all_of_it_and_keys_step(visit):
+    with visit("book/welcome") as page:  # which asks for reduced motion
         flow = page.locator(f"{FIGURE}{LIVE} .flow")
         flow.scroll_into_view_if_needed()
         before = page.evaluate(PLACES)
@@ -109,6 +102,6 @@ def test_who_wants_no_motion_no_script_or_paper_sees_all_of_it_and_keys_step(bro
         page.emulate_media(media="print")
         assert faint(page) == []
         assert page.locator(f"{FIGURE} li:visible").count() == len(NAMES)
-    with opened(browser, address, javascript=False) as page:
+    with visit("book/welcome", javascript=False) as page:
         assert faint(page) == []
         assert page.locator(f"{FIGURE} li:visible").count() == len(NAMES)

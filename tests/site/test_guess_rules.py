@@ -66,7 +66,7 @@ def on_each(name, *given):
 
 def test_each_value_of_a_guess_has_its_own_fault():
     given = [(SEVERAL, ["1", "many"]), (SEVERAL, ["1"]), (CHOICE, ["c"]), (CHOICE, ["a"])]
-    faults = [[bool(fault) for fault in each] for each in on_each("faults", *given)]
+    faults = [[bool(fault) for fault in of_guess] for of_guess in on_each("faults", *given)]
     assert faults == [[False, True], [False, True], [True], [False]]
 
 
@@ -88,8 +88,7 @@ def test_an_output_does_not_show_what_prose_tells():
 def tree(*blocks):
     """A page of these blocks: h a heading, p prose, l a list, o code and its output, d an output
     alone, f a folded cell, i one whose code is folded, v a live figure in an output, w one by
-    itself, x an exercise, ?a a guess, *a one that prose answers, >a the place of its result, !a
-    its end."""
+    itself, x an exercise, ?a a guess, *a one that prose answers, !a its end."""
     document = nodes.document(None, None)
     section = nodes.section()
     document.append(section)
@@ -105,8 +104,8 @@ def tree(*blocks):
 
 def element(block):
     kind, name = block[0], block[1:]
-    if name and kind in "?*>!":
-        suffix = {">": "-result", "!": "-end"}.get(kind, "")
+    if name and kind in "?*!":
+        suffix = "-end" if kind == "!" else ""
         is_prose = ' data-answer-is="prose"' if kind == "*" else ""
         text = f'<div class="course-guess{suffix}" data-question="{name}"{is_prose}></div>'
         return nodes.raw("", text, format="html")
@@ -151,7 +150,6 @@ def covered(text):
         ("?a o p v p !a", "?a o [. p] v p !a"),
         ("?a v w o p", "?a v w o [. p]"),  # live figures stay, and answer nothing
         ("?a x o x p", "?a x o [.] x p"),
-        ("?a p o >a p o p p", "?a p o >a p o [. p] p"),  # the result comes later
         ("*a w p l !a p", "*a w [p l] !a p"),
         ("*a p o p !a", "*a [p] o p !a"),
         ("?a o ?b o p p", "?a o [.] ?b o [. p] p"),
@@ -161,7 +159,7 @@ def test_a_guess_covers_its_answer_and_nothing_else(page, expected):
     assert covered(page) == expected
 
 
-@pytest.mark.parametrize("page", ["?a p h p", "*a p", "o !a p", "?b o p >a p", "*a w !a p", "?a v"])
+@pytest.mark.parametrize("page", ["?a p h p", "*a p", "o !a p", "*a w !a p", "?a v"])
 def test_a_guess_without_its_answer_or_its_end_is_refused(page):
     with pytest.raises(ValueError, match=r"\b[ab]\b"):
         list(guess_ext.answers(list(guess_ext.blocks_of(tree(*page.split())))))

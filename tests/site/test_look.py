@@ -73,9 +73,9 @@ def test_a_finger_meets_controls_of_44_pixels_and_buttons_that_copy_have_names(b
         assert page.locator(".copybtn:not([aria-label])").count() == 0
 
 
-def test_a_term_shows_its_first_sentence_on_hover_focus_and_tap(browser, site):
+def test_a_term_shows_its_first_sentence_on_hover_focus_and_tap(visit, site):
     """From disk; Escape puts it away, and a second tap follows the link."""
-    with opened(browser, (site / f"{CHAPTER}.html").as_uri(), has_touch=True) as page:
+    with visit(CHAPTER, has_touch=True) as page:
         term, box = page.locator("article a[data-preview]").first, page.get_by_role("tooltip")
         (entry,) = term.get_attribute("href").split("#")[1:]
         glossary = parsed(site / "book" / "glossary.html")

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from scratchformer_course.kit.chapter_facts import chapters
-from tests.site.browsing import DESK, PHONE, TOO_SMALL, axe_finds, opened, parsed, reload
+from tests.site.browsing import DESK, PHONE, TOO_SMALL, axe_finds, parsed, reload
 from tests.site.conftest import ROOT
 
 CHAPTERS = chapters(ROOT)
@@ -51,12 +51,11 @@ def test_a_chapter_says_what_it_needs_and_takes_and_the_machine_leads_to_all_oth
         assert chapter.minutes == pytest.approx(minutes, abs=1), stem
 
 
-def test_the_machine_is_one_tab_stop_with_arrow_keys_fits_and_axe_finds_nothing(browser, site, axe):
+def test_the_machine_is_one_tab_stop_with_arrow_keys_fits_and_axe_finds_nothing(visit, axe):
     seed = """localStorage.setItem('course-route', '{"name": "A way", "chapters": ["01", "12"]}');
       localStorage.setItem('course-progress', JSON.stringify({course: 'Transformers from Scratch',
         what: 'progress', version: 1, done: ALL}))""".replace("ALL", str(list(CHAPTERS)))
-    address = (site / f"{CHAPTERS['12'].docname}.html").as_uri()
-    with opened(browser, address, width=DESK, script=seed) as page:
+    with visit(CHAPTERS["12"].docname, width=DESK, script=seed) as page:
         assert sorted(checked(page, MACHINE)) == list(CHAPTERS)
         links = page.locator(f"{MACHINE} a")
         start = links.evaluate_all("all => all.findIndex(a => a.ariaCurrent)")
@@ -76,10 +75,10 @@ def test_the_machine_is_one_tab_stop_with_arrow_keys_fits_and_axe_finds_nothing(
 
 
 def test_a_tick_shows_at_once_in_the_chapter_the_side_bar_the_machine_the_map_and_the_routes(
-    browser, site
+    visit, site
 ):
     chapter = CHAPTERS["05"]
-    with opened(browser, (site / f"{chapter.docname}.html").as_uri(), faults=[]) as page:
+    with visit(chapter.docname, faults=[]) as page:
         circle = page.locator(".bd-sidebar-primary li.current .course-circle")
         solved, tick = page.locator(".course-solved"), "I am done with this chapter"
         assert solved.inner_text() == f"0 of {len(chapter.exercises)} exercises"
@@ -103,14 +102,14 @@ def onward(page):
     return page.locator(".course-continue").evaluate("a => a.href.split('/').pop()")
 
 
-def test_continue_leads_along_the_chosen_route_until_it_is_left(browser, site):
+def test_continue_leads_along_the_chosen_route_until_it_is_left(visit, site):
     """From disk, as over http: the browser keeps the route."""
     route = routes(site)[1]
     skipped = next(n for n in CHAPTERS if n not in route)
     pages = {n: (site / f"{CHAPTERS[n].docname}.html").as_uri() for n in CHAPTERS}
     # where the next on the route is not the next chapter
-    place, then = next((a, b) for a, b in itertools.pairwise(route) if int(b) - int(a) > 1)
-    with opened(browser, (site / "book" / "welcome.html").as_uri(), faults=[]) as page:
+    place, following = next((a, b) for a, b in itertools.pairwise(route) if int(b) - int(a) > 1)
+    with visit("book/welcome", faults=[]) as page:
         choice = page.locator(".course-route").nth(1)
         name = choice.locator("h3").evaluate("e => e.firstChild.textContent.trim()")
         choice.get_by_role("button", name="Follow this route").click()
@@ -119,7 +118,7 @@ def test_continue_leads_along_the_chosen_route_until_it_is_left(browser, site):
         page.goto(pages[route[-1]])
         assert onward(page) == "welcome.html#where-to-start"
         page.goto(pages[place])
-        assert onward(page).startswith(f"{then}_")
+        assert onward(page).startswith(f"{following}_")
         assert name in page.locator(".course-end").inner_text()
         page.goto(pages[skipped])  # which is not on the route
         assert onward(page).startswith(f"{int(skipped) + 1:02}_")
@@ -134,9 +133,9 @@ def test_continue_leads_along_the_chosen_route_until_it_is_left(browser, site):
             assert not page.locator(".course-route-line").is_visible()
 
 
-def test_the_side_bar_opens_the_part_of_the_page_alone_and_shows_its_entry(browser, site):
+def test_the_side_bar_opens_the_part_of_the_page_alone_and_shows_its_entry(visit, site):
     """Also after a page on which it was scrolled elsewhere."""
-    with opened(browser, (site / "book" / "welcome.html").as_uri(), faults=[]) as page:
+    with visit("book/welcome", faults=[]) as page:
         bar = page.locator(".bd-sidebar-primary")
         assert bar.locator("details:not([open])").count() == 0
         bar.evaluate("bar => { bar.scrollTop = bar.scrollHeight; }")

@@ -49,8 +49,8 @@ def test_a_page_carries_each_file_of_weights_once_and_is_no_heavier_than_a_reade
         assert len(set(scripts)) == len(scripts), name
         assert sorted(held) == sorted(asked), "each once, and none that nobody asks for"
         sizes = page_weights.sizes(site, name)
-        own = sum(sizes[part][1] for part in ("html", "live", "pictures"))
-        assert own <= HEAVIEST and sizes["all"][1] - own <= SHARED, f"{name}: {sizes}"
+        of_page = sum(sizes[part][1] for part in ("html", "live", "pictures"))
+        assert of_page <= HEAVIEST and sizes["all"][1] - of_page <= SHARED, f"{name}: {sizes}"
 
 
 def test_the_table_of_benchmarks_has_every_page():

@@ -3,17 +3,17 @@
 import re
 
 from tests.quoted_numbers import absent
-from tests.site.browsing import LIVE, opened
+from tests.site.browsing import LIVE
 from tests.site.conftest import ROOT
 from tests.site.figures import press
 
 SOURCE = (ROOT / "book" / "playground.md").read_text(encoding="utf-8")
 
 
-def test_do_it_brings_the_figure_to_its_answer_whatever_was_pressed_before(site, browser):
+def test_do_it_brings_the_figure_to_its_answer_whatever_was_pressed_before(visit):
     """What is told are PyTorch's numbers (tests/page_model/test_playground.py), and those on screen
     are, too (test_explorer_page.py)."""
-    with opened(browser, (site / "book" / "playground.html").as_uri()) as page:
+    with visit("book/playground") as page:
         page.locator(LIVE).first.wait_for()
         boxes = page.locator(".course-do")
         assert boxes.count() == 6 == len(re.findall("data-answer=", SOURCE))

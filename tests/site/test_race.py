@@ -6,10 +6,9 @@ sessions and files: tests/tab_trainer/.
 
 import math
 import re
+from types import SimpleNamespace
 
 import pytest
-from docutils.core import publish_doctree
-from docutils.parsers.rst import directives
 from matplotlib.image import imread
 
 from book._ext import live_ext
@@ -78,7 +77,7 @@ def test_a_run_is_told_filmed_ranked_and_kept_and_its_model_talks_and_opens_in_p
     press(page, "Forget it")
     page.get_by_text("Forgotten").wait_for()
     page.reload()
-    page.wait_for_function("course.kept.recall().then(run => !run)")
+    page.wait_for_function("course.browserStore.read().then(run => !run)")
     assert page.locator(".sx-next-steps").count() == 0
 
 
@@ -101,10 +100,9 @@ def test_runs_with_other_ideas_and_texts_stand_beside_those_before(page, tmp_pat
     assert "nanoGPT" not in page.locator(".live-figure").inner_text(), "it has no rival"
 
 
-def test_the_address_sets_what_it_may_and_the_picture_stays_while_the_tab_trains(browser, site):
-    address = (site / "book" / "train_in_this_tab.html").as_uri()
+def test_the_address_sets_what_it_may_and_the_picture_stays_while_the_tab_trains(visit):
     asked = "#steps=20&width=abc&layers=99&seed=-5&muon=0&other=<b>"
-    with opened(browser, address + asked, faults=[]) as page:
+    with visit("book/train_in_this_tab", asked, faults=[]) as page:
         page.locator(LIVE).wait_for()
         open_folds(page, ".live-figure")
         assert {x: page.get_by_label(x, exact=True).input_value() for x in ASKED} == ASKED
@@ -179,10 +177,9 @@ def test_in_firefox_too_it_trains(saved):
 
 
 def test_prose_about_a_text_stands_only_where_the_site_is_built_with_it(monkeypatch):
-    directives.register_directive("race-if", live_ext.IfDirective)
-    kinds = {"tinyshakespeare": "shakespeare", "playhouse": "other"}
-    text = "".join(f".. race-if:: {kind}\n\n   About {kind}.\n\n" for kind in kinds.values())
-    for name, kind in kinds.items():
+    for name, tags in (("tinyshakespeare", {"shakespeare"}), ("playhouse", set())):
         corpus = Corpus(name, "", "embedded")
         monkeypatch.setattr("scratchformer.data.load_corpus", lambda _, corpus=corpus: corpus)
-        assert publish_doctree(text).astext() == f"About {kind}."
+        app = SimpleNamespace(tags=set())
+        live_ext.tag_text(app, None)
+        assert app.tags == tags

@@ -1,71 +1,17 @@
-"""What a reader chooses in a figure is what it then tells, in Python's numbers.
+"""What a reader chooses in a figure is what it then tells.
 
-All calculations of the figures are compared in tests/chapters/; here each is chosen from once.
+All calculations of the figures are compared with Python's in tests/chapters/.
 """
 
 import pytest
 
-from scratchformer import scaling
-from scratchformer.models import GPTConfig
-from scratchformer.shipped import shipped_words
-from scratchformer_course.ch09_block.live import CHANNELS, WORDS, reading_block, sentence
-from scratchformer_course.ch16_scaling.joint import JointLaw
 from scratchformer_course.ch17_speedrun import drawings
-from tests.chapters.test_ch09_live import PARTS, by_pytorch
-from tests.page_model.test_bert_in_javascript import gaps
 from tests.site.browsing import LIVE, opened
-from tests.site.figures import FIGURES, doing, fill, press
-
-BUDGET = 5e11  # at which the figure of the law starts
-
-
-def slide(page):
-    press(page, "GPT-2 small")
-    page.get_by_label("Layers, L").press("ArrowRight")
-
-
-def train_a_size(page):
-    fill(page, Size=3)
-    press(page, "Train it", "Show all sizes")
-
-
-def score_a_word(page):
-    fill(page, Score_of_king=3)  # e³ / (e³ + 3) = 0.87
-    press(page, "old looks")
-
-
-def silence_two_heads(page):
-    for i in (2, 1):
-        page.locator(".sx-song-tiles button").nth(i).click()
+from tests.site.figures import FIGURES
 
 
 def frame(settings, i):
     return [settings["frames"][i]["told"], settings["frames"][i]["text"]]
-
-
-def hushed(_settings):
-    """Where the last of twelve blocks without norms hushes, by PyTorch."""
-    on = dict.fromkeys(PARTS, True) | {"post": False, "norm": False}
-    end = by_pytorch(reading_block(), sentence(), on, 12)[0][-1, 2]
-    above = (end[:, CHANNELS.index("hush")] > 0.5).tolist()
-    known = ", ".join(word for word, is_so in zip(WORDS, above, strict=True) if is_so)
-    return [f"above 0.5 at {known or 'no word'};"]
-
-
-def without_norms(page):
-    page.get_by_role("switch", name="Norm", exact=True).press("Space")
-    press(page, "12 blocks")
-
-
-def guessed(texts):
-    """The likeliest word of each gap and its share, by PyTorch."""
-    words = shipped_words("english-german")
-    return [f"{words[p.argmax()]}{100 * p.max().item():.1f} %" for p in gaps(texts)]
-
-
-def lost(settings):
-    n = settings["sizes"][3]
-    return [f"{JointLaw(*settings['law'])(n, BUDGET / 6 / n):.3f}", "Hide the law"]
 
 
 def said_by_gate(settings):
@@ -75,56 +21,45 @@ def said_by_gate(settings):
 
 def answers_of_base(settings):
     base = next(film for name, _, film in settings["stages"] if name == "base")
-    return [answer.replace("\n", "⏎") for answer in base[0]["answers"]]
+    return [answer.replace("\n", "⏎") for answer in base[7]["answers"]]
 
 
-def without_heads(settings):
-    number, notes = 1 << 2 | 1 << 1, len(settings["song"])
+def without_a_head(settings):
+    number, notes = 1 << 2, len(settings["song"])
     best = settings["best"][(notes - 1) * number : (notes - 1) * (number + 1)]
     return [f"loss {settings['losses'][number]:.2f}", best]
 
 
-# what a reader does, and what the figure then says
+# what a figure says after what a reader does with it (figures.py)
 TOLD = {
-    "first_sample": (doing(Steps_of_training=2), lambda settings: frame(settings, 2)),
-    "weighted_past": (
-        score_a_word,
-        lambda _: ["0.87", "hides king and sleeps", "old takes 50 % each from the and old."],
-    ),
-    "block_switches": (without_norms, hushed),
-    "rungs_write": (doing(Model=2), lambda settings: frame(settings, 2)),
-    "fill_gaps": (
-        doing("Hide the German text", English="a tiger sees every _"),
-        lambda _: ["does not know “tiger”", *guessed(["a _ sees every _"])],
-    ),
-    "translation_steps": (
-        doing(Step=2),
-        lambda settings: [f"and writes {settings['translations'][0]['german'].split()[1]}"],
-    ),
-    "costs": (
-        slide,
-        lambda _: [
-            f"{sum(scaling.count_parameters(GPTConfig(50_257, 1024, 768, 12, 16)).values()):,}"
-        ],
-    ),
-    "law": (train_a_size, lost),
-    "lines": (FIGURES["lines"].use, said_by_gate),
-    "answers": (doing("base model", Question=0), answers_of_base),
-    "silence": (silence_two_heads, without_heads),
+    "first_sample": lambda settings: frame(settings, 3),
+    "weighted_past": lambda _: ["old takes 50 % each from the and old. The mask hides king"],
+    "block_switches": lambda _: ["After 12 blocks: “hush” above 0.5 at"],
+    "rungs_write": lambda settings: frame(settings, 7),
+    "fill_gaps": lambda _: ["does not know “tiger”, “Donaudampfschiff”", "Gap 9"],
+    "translation_steps": lambda settings: [
+        f"and writes {settings['translations'][0]['german'].split()[2]}"
+    ],
+    "costs": lambda _: ["copies in 16 bits"],
+    "law": lambda _: ["Hide the law", "The best size is"],
+    "lines": said_by_gate,
+    "answers": answers_of_base,
+    "silence": without_a_head,
+    "two_curves": lambda _: ["Pair 2 of 8"],
+    "clinic": lambda settings: [settings["patients"][0]["asked"][0] or "✓ as it should be"],
 }
 
 
 @pytest.mark.parametrize("name", TOLD)
-def test_a_choice_changes_what_is_told_to_pythons_numbers(browser, saved, name):
-    act, expected = TOLD[name]
+def test_a_choice_changes_what_is_told(browser, saved, name):
     with opened(browser, saved(name)) as page:
         page.locator(LIVE).wait_for()
-        figure, texts = page.locator(LIVE), expected(FIGURES[name].make().settings)
+        figure, texts = page.locator(LIVE), TOLD[name](FIGURES[name].make().settings)
         before = figure.text_content()
         assert not all(text in before for text in texts)
-        act(page)
-        told = figure.text_content()
-        assert [text for text in texts if text not in told] == [], told
+        FIGURES[name].use(page)
+        text_after = figure.text_content()
+        assert [text for text in texts if text not in text_after] == [], text_after
 
 
 def test_the_race_of_two_bars_is_filled_before_it_starts_and_then_takes_its_real_time(browser):

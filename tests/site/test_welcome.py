@@ -74,10 +74,9 @@ def test_cards_map_routes_and_parts_say_what_chapters_need_and_take(site):
 
 
 @pytest.fixture
-def page(browser, site):
+def page(visit):
     """The welcome page, from disk. Who leaves it stops what it still loads."""
-    address = (site / "book" / "welcome.html").as_uri()
-    with opened(browser, address, width=DESK, faults=[]) as page:
+    with visit("book/welcome", width=DESK, faults=[]) as page:
         page.locator(".sx-scene").wait_for()
         yield page
 
@@ -152,6 +151,10 @@ def test_who_follows_the_address_of_a_scene_sees_it_and_nothing_slides_while_it_
 
 # ---- readers' ticks -----------------------------------------------------------------------------
 
+FULL = """() => {
+  Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError'); };
+}"""
+
 
 def go(page, name):
     page.goto(page.url.rsplit("/", 2)[0] + f"/{name}.html")
@@ -223,16 +226,36 @@ def test_export_clear_and_import_restore_the_ticks_and_a_broken_file_or_full_sto
     read(exported.read_text(encoding="utf-8"), "1 tick was read")
     assert stored(page) == ["01", "02", "2.1"], "they are added"
     read("{", "not a file of this course")
-    page.evaluate("""() => {
-      Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError'); };
-    }""")
+    page.evaluate(FULL)
     read(page.evaluate(to_file, ["05"]), "Nothing was changed. This browser did not keep")
     assert stored(page) == ["01", "02", "2.1"]
 
 
-def test_a_browser_without_a_store_is_told_so(browser, site):
-    address = (site / f"{CHAPTERS['05'].docname}.html").as_uri()
-    with opened(browser, address, script=browsing.NO_STORE, faults=[]) as page:
+def test_a_tick_leaves_what_a_newer_edition_keeps_and_says_beside_it_if_it_cannot_be_kept(
+    visit,
+):
+    newer = {"course": "Transformers from Scratch", "what": "progress", "version": 2, "more": [1]}
+    keep = "kept => localStorage.setItem('course-progress', JSON.stringify(kept))"
+    content = "JSON.parse(localStorage.getItem('course-progress'))"
+    with visit(CHAPTERS["05"].docname) as page:
+        box = page.get_by_label("Worked out (ticks itself): exercise 5.1")
+        page.evaluate(keep, newer | {"done": ["99", "5.1 read"]})
+        box.check()
+        assert page.evaluate(content) == newer | {"done": ["5.1 read", "5.1 worked out", "99"]}
+        unreadable = newer | {"done": {"05": "yes"}}
+        page.evaluate(keep, unreadable)
+        box.click()
+        page.locator(".course-ticks [role=status]", has_text="newer edition").wait_for()
+        assert page.evaluate(content) == unreadable and box.is_checked()
+        page.evaluate("localStorage.clear()")
+        page.evaluate(FULL)
+        box.click()
+        page.locator(".course-ticks [role=status]", has_text="full or blocked").wait_for()
+        assert box.is_checked()
+
+
+def test_a_browser_without_a_store_is_told_so(visit):
+    with visit(CHAPTERS["05"].docname, script=browsing.NO_STORE, faults=[]) as page:
         page.get_by_text("ticks cannot be kept here").wait_for()
         assert page.locator("[data-tick]").count() == 0
 

@@ -69,10 +69,14 @@ def compare(compute: Callable[[dict[str, Any]], dict[str, Any]], **ideas: Any) -
     model, (x, y) = make_model(**ideas), make_batch()
     loss = F.cross_entropy(model(x).flatten(0, 1), y.flatten())
     loss.backward()
-    found = compute({**for_the_trainer(model), "x": x.tolist(), "y": y.tolist()})
+    computed = compute({**for_the_trainer(model), "x": x.tolist(), "y": y.tolist()})
     weights = {}
     for name, p in model.named_parameters():
         assert p.grad is not None
-        theirs = torch.tensor(found["gradients"][name]).view_as(p.grad)
+        theirs = torch.tensor(computed["gradients"][name]).view_as(p.grad)
         weights[name] = [(theirs - p.grad).abs().max().item(), p.grad.abs().max().item()]
-    return {"kind": found["kind"], "loss": abs(found["loss"] - loss.item()), "weights": weights}
+    return {
+        "kind": computed["kind"],
+        "loss": abs(computed["loss"] - loss.item()),
+        "weights": weights,
+    }

@@ -6,12 +6,14 @@ import math
 import random
 import struct
 from collections import Counter
+from types import SimpleNamespace
 
 import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
 
+from lab import tab
 from scratchformer.data.corpora import Corpus
 from scratchformer.tokenizers import CharTokenizer
 from scratchformer.training import TrainingConfig, evaluate, make_optimizer
@@ -61,9 +63,9 @@ for (const [name, rows] of Object.entries(input.weights))
 )
 def test_the_gradients_of_every_weight_are_pytorchs(ideas, kind):
     compute = f"return ({COMPUTE})({{ ...input, kind: {kind!r} }})"
-    found = compare(lambda asked: in_node(compute, **asked), **ideas)
-    assert found["kind"] == kind and found["loss"] < 1e-5
-    for name, (difference, largest) in found["weights"].items():
+    compared = compare(lambda asked: in_node(compute, **asked), **ideas)
+    assert compared["kind"] == kind and compared["loss"] < 1e-5
+    for name, (difference, largest) in compared["weights"].items():
         assert difference < 1e-4 and largest > 1e-3, name
 
 
@@ -78,7 +80,7 @@ def test_the_gradients_of_every_weight_are_pytorchs(ideas, kind):
 )
 def test_ten_steps_of_training_are_pytorchs(ideas, rates):
     model, steps = make_model(std=0.1, **ideas), 10
-    own = for_the_trainer(model)
+    weights = for_the_trainer(model)
     config = TrainingConfig(
         steps=steps, lr=3e-2, seed=0, **rates, muon_momentum=0.87, betas=(0.4, 0.9),
         weight_decay=0.0, precision="float32",
@@ -102,18 +104,18 @@ def test_ten_steps_of_training_are_pytorchs(ideas, rates):
         "batch_size": B, "steps": steps, "lr": 3e-2, **rates, "muon_momentum": 0.87,
         "betas": [0.4, 0.9],
     }  # fmt: skip
-    found = in_node(
+    trained = in_node(
         LOAD + body,
-        **own,
+        **weights,
         settings=settings,
         kind="simd",
         batches=[(x.tolist(), y.tolist()) for x, y in batches],
     )
-    assert found["losses"] == pytest.approx(losses, abs=1e-3)
+    assert trained["losses"] == pytest.approx(losses, abs=1e-3)
     assert len({round(loss, 2) for loss in losses}) > 3, "nothing moved"
     with torch.no_grad():
         expected = model(batches[0][0][:1]).flatten()
-    assert (torch.tensor(found["logits"]) - expected).abs().max() < 2e-2
+    assert (torch.tensor(trained["logits"]) - expected).abs().max() < 2e-2
 
 
 @pytest.mark.parametrize("kind", ["plain", "simd", "fused"])
@@ -141,8 +143,8 @@ def test_the_product_is_right_for_any_shape_and_any_strides(kind):
       return { worst, kind: engine.kind };"""
     shapes = [(4, 8, 3), (5, 9, 7), (64, 65, 33), (1, 1, 1), (130, 17, 5), (3, 8, 2), (4, 7, 0)]
     flags = ["--experimental-wasm-relaxed-simd"] if kind == "fused" else []
-    found = in_node(body, *flags, shapes=shapes, kind=kind)
-    assert found["kind"] == kind and found["worst"] < 2e-5
+    checked = in_node(body, *flags, shapes=shapes, kind=kind)
+    assert checked["kind"] == kind and checked["worst"] < 2e-5
 
 
 def test_the_windows_of_a_pass_have_no_token_twice():
@@ -151,10 +153,10 @@ def test_the_windows_of_a_pass_have_no_token_twice():
       const batches = Tr.windows(ids, 4, 9, 3), seen = [];
       for (let i = 0; i < 27; i++) seen.push(batches.next().value);
       return seen;"""
-    found = in_node(body)
-    inputs = [i for b in found for i in b["x"]]
+    batches = in_node(body)
+    inputs = [i for b in batches for i in b["x"]]
     assert len(inputs) == len(set(inputs)) == 27 * 36
-    assert all(y == x + 1 for b in found for x, y in zip(b["x"], b["y"], strict=True))
+    assert all(y == x + 1 for b in batches for x, y in zip(b["x"], b["y"], strict=True))
     assert inputs != sorted(inputs)
 
 
@@ -162,7 +164,7 @@ def test_the_score_of_a_text_counts_every_target_once():
     model, ids = make_model(**IDEAS), torch.randint(13, (150,)).tolist()
     body = """
         let sum = 0, count = 0, right = 0;
-        for (const piece of Tr.pieces(Int32Array.from(input.ids), 9, 4)) {
+        for (const piece of Tr.scoringBatches(Int32Array.from(input.ids), 9, 4)) {
           const judged = run.judge(piece);
           sum += judged.loss * piece.y.length;
           right += judged.right * piece.y.length;
@@ -175,9 +177,11 @@ def test_the_score_of_a_text_counts_every_target_once():
     assert count == 149
     windows = [ids[i : i + 10] for i in range(0, 149, 9)]
     with torch.no_grad():
-        named = [model(torch.tensor([own[:-1]]))[0].argmax(-1).tolist() for own in windows]
+        named = [model(torch.tensor([window[:-1]]))[0].argmax(-1).tolist() for window in windows]
     both = zip(named, windows, strict=True)
-    assert right == sum(n == t for some, own in both for n, t in zip(some, own[1:], strict=True))
+    assert right == sum(
+        n == t for some, window in both for n, t in zip(some, window[1:], strict=True)
+    )
     assert loss == pytest.approx(evaluate(model, torch.tensor(ids), 9), abs=1e-4)
 
 
@@ -193,16 +197,16 @@ def test_a_text_becomes_ids_a_validation_part_and_a_prompt():
       const prepare = (prompt) => Text.prepare(read, prompt, config, { batch_size: 5 });
       return { same: read === text, ...prepare("Zwölf"), other: prepare("xyz").first };"""
     packed = base64.b64encode(gzip.compress(text.encode())).decode()
-    found = in_node(body, text=text, packed=packed, config=config)
+    prepared = in_node(body, text=text, packed=packed, config=config)
     characters = sorted(set(text))
     ids = [characters.index(c) for c in text]
     cut = int(0.9 * len(ids))
-    assert found["same"] and found["characters"] == characters
-    assert found["train"] == ids[:cut] and found["validation"] == ids[cut:]
-    assert found["first"] == ids[:5]
-    other = "".join(characters[i] for i in found["other"])
+    assert prepared["same"] and prepared["characters"] == characters
+    assert prepared["train"] == ids[:cut] and prepared["validation"] == ids[cut:]
+    assert prepared["first"] == ids[:5]
+    other = "".join(characters[i] for i in prepared["other"])
     assert len(other) == 9 and other in text[cut:], "the end of a prompt from the text"
-    assert found["config"] == {**config, "vocab_size": len(characters)}
+    assert prepared["config"] == {**config, "vocab_size": len(characters)}
 
 
 def test_without_a_prompt_the_text_gives_one():
@@ -233,7 +237,7 @@ def test_a_text_is_long_enough_just_when_it_has_what_is_needed():
 
 def tables_of_counts(text, cut, longest):
     """What counts.js gives, by dictionaries: each character of the end is looked up alone."""
-    V, found = sorted(set(text)), []
+    V, tables = sorted(set(text)), []
     for most in range(longest + 1):
         right = nats = 0.0
         for t in range(cut + 1, len(text)):
@@ -247,8 +251,8 @@ def tables_of_counts(text, cut, longest):
                     p = {c: (follow[c] + kinds * p[c]) / (all_ + kinds) for c in V}
             right += max(V, key=p.__getitem__) == text[t]
             nats -= math.log(p[text[t]])
-        found.append((right / (len(text) - cut - 1), nats / (len(text) - cut - 1)))
-    return found
+        tables.append((right / (len(text) - cut - 1), nats / (len(text) - cut - 1)))
+    return tables
 
 
 def test_the_tables_of_counts_are_those_of_dictionaries():
@@ -258,11 +262,11 @@ def test_the_tables_of_counts_are_those_of_dictionaries():
     characters = sorted(set(text))
     ids = [characters.index(c) for c in text]
     body = "return Counts.judge(Int32Array.from(input.ids), input.cut, input.V, 3)"
-    found = in_node(body, ids=ids, cut=cut, V=len(characters))
+    tables = in_node(body, ids=ids, cut=cut, V=len(characters))
     expected = tables_of_counts(text, cut, 3)
-    for table, (right, nats) in zip(found, expected, strict=True):
+    for table, (right, nats) in zip(tables, expected, strict=True):
         assert table["right"] == pytest.approx(right) and table["nats"] == pytest.approx(nats)
-    assert found[3]["nats"] < found[0]["nats"] - 0.5
+    assert tables[3]["nats"] < tables[0]["nats"] - 0.5
 
 
 # ---- a run that is told what to do by messages ----
@@ -346,6 +350,13 @@ def test_a_run_that_diverges_ends_and_one_that_cannot_start_says_why():
     assert kinds(posted) == ["begun", "failed"]
 
 
+def test_a_run_that_is_measured_in_node_learns():
+    text = torch.arange(1000) ** 2 % 13
+    runner = SimpleNamespace(splits={"validation": (text[:900], text[900:])}, vocab_size=13)
+    run = tab.trained(runner, "validation", 0, RUN["config"], RUN["settings"])
+    assert 0 < run["loss"] < math.log(13) and run["seconds"] > 0
+
+
 # ---- what is done with a trained model ----
 
 
@@ -362,24 +373,24 @@ def test_python_opens_the_saved_file_and_gets_the_same_logits(tmp_path):
         file: Export.safetensors(config, weights, input.characters),
         description: Export.describe(config, weights, input.characters) };"""
     characters = list("abcdefghijklm")
-    found = in_node(body, **RUN, fixed=FIXED, characters=characters)
+    exported = in_node(body, **RUN, fixed=FIXED, characters=characters)
     path = tmp_path / "trained.safetensors"
-    path.write_bytes(bytes(found["file"]))
+    path.write_bytes(bytes(exported["file"]))
     model = SpeedrunGPT.from_pretrained(path)
     with torch.no_grad():
-        logits = model(torch.tensor([found["ids"]]))[0]
-    assert (torch.tensor(found["logits"]).view_as(logits) - logits).abs().max() < 1e-4
+        logits = model(torch.tensor([exported["ids"]]))[0]
+    assert (torch.tensor(exported["logits"]).view_as(logits) - logits).abs().max() < 1e-4
     expected = describe(model, CharTokenizer("".join(characters)))
     for part in ("config", "tensors", "tokenizer", "weights"):  # float16, rounded as PyTorch does
-        assert found["description"][part] == expected[part]
+        assert exported["description"][part] == expected[part]
 
 
 def test_float16_is_pythons_for_any_number():
     draw = random.Random(0)
     numbers = [draw.uniform(-1, 1) * 10 ** draw.uniform(-9, 4.8) for _ in range(3000)]
     numbers += [0.0, -0.0, 65504.0, 2.0**-24, 2.0**-25, 3 * 2.0**-25, 2.0**-14, 1 + 2.0**-11]
-    found = in_node("return input.numbers.map(Export.float16)", numbers=numbers)
-    assert found == [struct.unpack("<H", struct.pack("<e", x))[0] for x in numbers]
+    rounded = in_node("return input.numbers.map(Export.float16)", numbers=numbers)
+    assert rounded == [struct.unpack("<H", struct.pack("<e", x))[0] for x in numbers]
     with pytest.raises(JavaScriptError, match="which float16 cannot hold"):
         in_node("Export.float16(NaN)")
 

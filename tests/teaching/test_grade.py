@@ -1,6 +1,7 @@
 """A grade is what a notebook says when it is run again, in any honest style."""
 
 import csv
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import nbformat
@@ -195,3 +196,52 @@ def test_what_cannot_be_graded_is_named_in_a_line(tmp_path, capsys):
 def test_the_page_on_security_has_the_command_that_the_grader_prints():
     text = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
     assert "--network none --read-only" in text and "--network none --read-only" in grade.CONTAINER
+
+
+def result(student, state="passed", message="said, with\r\na line"):
+    return grade.Result(student, "5.1", state, message)
+
+
+def test_results_of_several_calls_stand_side_by_side(tmp_path):
+    assert grade.store(tmp_path, [result("ann")]) == []
+    assert grade.store(tmp_path, [result("bob", "try again", "half a pair: \ud800")]) == []
+    assert grade.store(tmp_path, [result("Zoë")]) == []
+    rows = [*csv.DictReader((tmp_path / "grades.csv").open(encoding="utf-8", newline=""))]
+    assert [(row["student"], row["5.1"]) for row in rows] == [
+        ("ann", "1"),
+        ("bob", "0"),
+        ("Zoë", "1"),
+    ]
+    notes = grade.store(tmp_path, [result("ann", "not yet")])
+    assert notes == ["ann was graded before: replaced"]
+    states = {r.student: r.state for r in grade.read_results(tmp_path / "verdicts.csv")}
+    assert states == {"ann": "not yet", "bob": "try again", "Zoë": "passed"}
+
+
+def test_several_processes_that_grade_at_once_lose_nothing(tmp_path):
+    students = [f"s{i}" for i in range(12)]
+    with ThreadPoolExecutor(6) as pool:
+        [*pool.map(lambda name: grade.store(tmp_path, [result(name)]), students)]
+    stored = {r.student for r in grade.read_results(tmp_path / "verdicts.csv")}
+    assert stored == {*students}
+
+
+def test_a_teachers_remarks_are_kept_and_a_changed_table_of_verdicts_is_refused(tmp_path, capsys):
+    grade.store(tmp_path, [result("ann")])
+    grades, verdicts = tmp_path / "grades.csv", tmp_path / "verdicts.csv"
+    remarks = grades.read_bytes().replace(b"sum", b"sum;remarks")
+    grades.write_bytes(remarks)
+    (note,) = grade.store(tmp_path, [result("bob")])
+    assert "grades-1.csv" in note and (tmp_path / "grades-1.csv").read_bytes() == remarks
+    assert len(grades.read_text().splitlines()) == 3
+    good = verdicts.read_bytes()
+    for changed in (b"\xef\xbb\xbf" + good, good.replace(b",", b";"), good[:-9], good + b"x"):
+        verdicts.write_bytes(changed)
+        with pytest.raises(ValueError, match="has been changed since it was written"):
+            grade.store(tmp_path, [result("zoe")])
+        with pytest.raises(SystemExit):  # before anything is run
+            grade.main(["no.ipynb", "--out", str(tmp_path)])
+        assert verdicts.read_bytes() == changed
+    verdicts.write_bytes(good)
+    assert grade.main(["no.ipynb", "--out", str(tmp_path)]) == 2
+    assert "no.ipynb: No such file" in capsys.readouterr().err

@@ -34,7 +34,7 @@ def ran(root, monkeypatch):
     def note(command, **_):
         lines.append(" ".join(command))
         if "venv" in command:  # ["python", "-m", "venv", FOLDER]
-            os.makedirs(command[-1])
+            os.makedirs(command[-1], exist_ok=True)
         return subprocess.CompletedProcess(command, 0)
 
     monkeypatch.setattr(course.subprocess, "run", note)
@@ -89,3 +89,11 @@ def test_clean_removes_what_was_made_and_nothing_else(root):
     course.main(["clean"])
     left = {path.relative_to(root).as_posix() for path in root.rglob("*")}
     assert left == {*FILES, "notebooks", "lab"}
+
+
+def test_an_environment_that_was_moved_is_made_anew(root, ran, monkeypatch):
+    course.main(["install"])
+    made = len(ran)
+    monkeypatch.setattr(course, "BOOK_ENVIRONMENT", (root / ".venv").rename(root / "renamed"))
+    course.main(["install"])
+    assert len(ran) == 2 * made and "--clear" in ran[made]

@@ -1,5 +1,6 @@
 """`make quick` runs what a change touches; `make test` tells of each part, and always ends."""
 
+import os
 import sys
 
 import nbformat
@@ -119,3 +120,12 @@ def test_every_part_is_run_once_by_make_test():
     lanes = [name for lane in run_tests.LANES for name in lane]
     assert sorted([*run_tests.FIRST, *lanes]) == sorted(run_tests.PARTS)
     assert run_tests.main(["no such part"]) == 2
+
+
+def test_quick_says_what_it_lacks_where_there_is_no_repository(tmp_path, monkeypatch):
+    monkeypatch.setattr(run_tests, "ROOT", tmp_path)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    for path in (os.environ["PATH"], ""):
+        monkeypatch.setenv("PATH", path)
+        with pytest.raises(SystemExit, match=r"quick asks git what has changed since HEAD: .+"):
+            run_tests.changed("HEAD")

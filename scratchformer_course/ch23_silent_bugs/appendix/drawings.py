@@ -60,7 +60,7 @@ def all_prices():
         if FAULTS[name].trained:
             spread = stored["twins"][FAULTS[name].setting]["spread"]
             d.line([(x(-spread), y), (x(spread), y)], "muted", 5)
-        d.text(4, y, words(FAULTS[name]), anchor="start", size=13)
+        d.text_from(4, y, words(FAULTS[name]), size=13)
         _marks(d, {f: x(by_figure[f][name].mean) for f in COLOURS if name in by_figure[f]}, y)
     gains = sum(cost.mean < -0.05 for cost in by_figure["reported"].values())
     in_noise = sum(stored["patients"][name]["within_noise"] for name in rows)
@@ -76,15 +76,15 @@ def all_prices():
 
 
 def _legend(d: Drawing) -> None:
-    d.text(4, 12, "nats more than the healthy twin", anchor="start", size=13, bold=True)
+    d.text_from(4, 12, "nats more than the healthy twin", size=13, bold=True)
     _marks(d, {"right": 12}, 34)
-    d.text(24, 34, "true price", "key", anchor="start", size=13)
+    d.text_from(24, 34, "true price", "key", size=13)
     _marks(d, {"reported": 164}, 34)
-    d.text(176, 34, "as the program reports it", "query", anchor="start", size=13)
+    d.text_from(176, 34, "as the program reports it", "query", size=13)
     d.line([(4, 54), (18, 54)], "muted", 5)
-    d.text(24, 54, "noise", "muted", anchor="start", size=13)
+    d.text_from(24, 54, "noise", "muted", size=13)
     _marks(d, {"loaded": 164}, 54)
-    d.text(176, 54, "healthy weights loaded", "value", anchor="start", size=13)
+    d.text_from(176, 54, "healthy weights loaded", "value", size=13)
 
 
 def _marks(d: Drawing, at: dict[str, float | int], y: float | int) -> None:
@@ -115,11 +115,11 @@ def curves(name: str):
     d.line([(34, 8), (34, 100), (228, 100)], "muted", 1)
     for loss in (lowest, highest):
         d.text(29, _point(0, loss, lowest, highest)[1], f"{loss:.1f}", "muted", 13, "end")
-    d.text(34, 114, str(steps // 20), "muted", anchor="start")
-    d.text(228, 114, f"step {steps}", "muted", anchor="end")
+    d.text_from(34, 114, str(steps // 20), "muted")
+    d.text_to(228, 114, f"step {steps}", "muted")
     d.line(lines["twin"], "query", 1.8, dashed=fault.trained)
     if not fault.trained:
-        d.text(236, lines["twin"][-1][1] - 9, f"both {twin[-1]:.2f}", anchor="start")
+        d.text_from(236, lines["twin"][-1][1] - 9, f"both {twin[-1]:.2f}")
         return d.show(
             f"Training loss of patient {number} and of its healthy twin over {steps} steps: it is "
             f"one curve, since the fault does nothing in training, and ends at {twin[-1]:.2f}."
@@ -129,7 +129,7 @@ def curves(name: str):
     for (label, colour, losses), y in zip(
         (("patient", "key", curve), ("twin", "query", twin)), ends, strict=True
     ):
-        d.text(236, y, f"{label} {losses[-1]:.2f}", colour, anchor="start")
+        d.text_from(236, y, f"{label} {losses[-1]:.2f}", colour)
     return d.show(
         f"Training loss over {steps} steps, two curves. That of patient {number} falls from "
         f"{curve[0]:.2f} to {curve[-1]:.2f}, that of its healthy twin from {twin[0]:.2f} to "
@@ -179,7 +179,7 @@ def matrix():
     for i, (mark, label) in enumerate(zip(MARKS.values(), legend, strict=True)):
         x, y = (12, 212)[i % 2], bottom + 24 + 20 * (i // 2)
         d.circle(x, y, *mark)
-        d.text(x + 12, y, label, mark[1], anchor="start", size=13)
+        d.text_from(x + 12, y, label, mark[1], size=13)
     entries = diagnoses["patients"].values()
     first, now = (sum(bool(entry[when]) for entry in entries) for when in ("first_sight", "now"))
     return d.show(
@@ -198,11 +198,11 @@ def _table(d: Drawing, top: float, faults: Sequence[Fault], diagnoses: dict) -> 
     right = left + CELL * len(tests)
     for j, test in enumerate(tests):
         x = left + CELL * (j + 0.5)
-        d.text(x, top - 8, test, size=13, anchor="start", turn=-90)
+        d.text_from(x, top - 8, test, size=13, turn=-90)
         d.line([(x, top), (x, bottom)], "muted", 0.4)
     for i, fault in enumerate(faults):
         y = top + ROW * (i + 0.5)
-        d.text(4, y, words(fault), anchor="start", size=13)
+        d.text_from(4, y, words(fault), size=13)
         d.line([(left, y), (right, y)], "muted", 0.4)
         entry = diagnoses["patients"][fault.name]
         for j, test in enumerate(tests):

@@ -3,12 +3,15 @@
 import contextlib
 import inspect
 import linecache
+import re
 import traceback
 from typing import Any
 
 from scratchformer_course.kit.checks import compare
 from scratchformer_course.kit.checks.compare import brief, kind
 from scratchformer_course.kit.checks.verdict import Wrong, expect
+
+LINE = 100  # characters of a call that is shown
 
 
 class Call:
@@ -22,13 +25,24 @@ class Call:
         self.error: BaseException | None = None
         self.count = 0
 
-    def __str__(self) -> str:  # the last call as the learner would write it
-        shown = [brief(arg, 50) for arg in self.args]
+    def __str__(self) -> str:  # as the learner would write it; of what is too long, the shape
+        return self.in_full() or self._written([in_brief(*pair) for pair in self._arguments()])
+
+    def in_full(self) -> str:
+        """The last call with all numbers of its arguments; nothing if a line cannot hold them."""
+        texts = [in_full(value) for _, value in self._arguments()]
+        text = self._written(texts)
+        return text if all(texts) and len(text) <= LINE else ""
+
+    def _arguments(self) -> list[tuple[str, Any]]:
+        names = [""] * len(self.args) if self.is_class else self.parameters
+        return list(zip(names, self.args, strict=False))[self.is_class :]
+
+    def _written(self, texts: list[str]) -> str:
+        settings = ""
         if self.is_class and self.args:
-            settings = ", ".join(f"{name}={value!r}" for name, value in self.args[0].items())
-            return f"{self.name}({settings})({', '.join(shown[1:])})"
-        pairs = zip(self.parameters, shown, strict=False)
-        return f"{self.name}({', '.join(name if arg[0] == '<' else arg for name, arg in pairs)})"
+            settings = f"({', '.join(f'{name}={value!r}' for name, value in self.args[0].items())})"
+        return f"{self.name}{settings}({', '.join(texts)})"
 
     def check_signature(self) -> None:
         """Raise `Wrong` if this is no function (or class) or takes other parameters."""
@@ -86,6 +100,22 @@ class Call:
         """Type and words of the error, and the learner's own line: never a traceback."""
         code = getattr(getattr(self.given, "forward", self.given), "__code__", None)
         return failure(self.error, getattr(code, "co_filename", ""))
+
+
+def in_full(value: Any) -> str:
+    """A value as a learner would write it; nothing if a line cannot hold all of it."""
+    text = compare.written(value) if compare.is_tensor(value) else brief(value, LINE)
+    return "" if len(text) > LINE or re.search(r"^<|…|\.\.\.", text) else text
+
+
+def in_brief(name: str, value: Any) -> str:
+    """A value as a learner would write it; of a long tensor the shape, of an object the name."""
+    text = in_full(value)
+    if compare.is_tensor(value) and not 0 < len(text) <= LINE // 2:
+        is_usual = not name or str(value.dtype) in compare.USUAL
+        return f"{name}: {tuple(value.shape)}" if name and is_usual else kind(value)
+    text = text or brief(value, LINE // 2)
+    return name if text[0] == "<" else text
 
 
 def failure(error: BaseException | None, file: str) -> str:

@@ -22,7 +22,8 @@ def upside_down(case: tuple) -> tuple:
 def as_function(cls: Any, right: Any, kept: dict | None = None) -> Callable:
     """`function(settings, *inputs)`: what an object of `cls` answers with the weights of `right`.
 
-    Each call has an object of its own, unless `kept` holds them, by the words of their settings.
+    Each call has an object of its own. Or `kept` holds them, by the words of their settings, and in
+    training: no exercise asks for dropout.
     Raises `Wrong` if a part is still `...`, or if names or shapes of the parameters differ.
     """
 
@@ -52,6 +53,6 @@ def as_function(cls: Any, right: Any, kept: dict | None = None) -> Callable:
             got, expected = tuple(parameters[name].shape), tuple(value.shape)
             expect(got == expected, f"`{name}` has shape {got}, but {expected} is expected.")
         model.load_state_dict(weights, strict=False)  # buffers are the learner's own affair
-        return model.eval()
+        return model.train(kept is not None)
 
     return function

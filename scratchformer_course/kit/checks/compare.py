@@ -47,6 +47,18 @@ def brief(value: Any, width: int = 80) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
+def written(value: Any) -> str:
+    """All numbers of a tensor of at most 40, in up to four digits: "[[1., 0.25], [-3., 2.]]"."""
+    if is_tensor(value):
+        text = written(value.tolist() if value.numel() <= 40 else "…")
+        is_usual = str(value.dtype) in (*USUAL, "torch.bool")
+        return text if is_usual else f"{str(value.dtype)[6:]} {text}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(written, value))}]"
+    text = f"{value:.4g}" if isinstance(value, float) else str(value)
+    return f"{text}." if isinstance(value, float) and text.lstrip("-").isdigit() else text
+
+
 def error_in_words(error: BaseException | None) -> str:
     """Type and text of an error: "ValueError: too long"; the type alone if it has no text."""
     return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}".rstrip(": .")
@@ -150,16 +162,14 @@ def difference(got: Any, expected: Any) -> str:
         if f"{got:.6g}" != f"{expected:.6g}":
             return f"returned {got:.6g}, expected {expected:.6g}"
     returned, wanted, place = brief(got), brief(expected), ""
-    if (
-        is_tensor(got)
-        or returned == wanted
-        or re.search("…|\\.\\.\\.|tensor of", returned + wanted)
-    ):
+    if is_tensor(got) or returned == wanted or re.search("…|\\.\\.\\.|tensor", returned + wanted):
         got, expected, place = _first_difference(got, expected)
     if is_tensor(got) and is_tensor(expected):
         return _tensor_difference(got, expected) + (f" in `answer{place}`" if place else "")
     where = f" at {place}" if place else ""
-    return f"returned `{brief(got)}`{where}, expected `{brief(expected)}`"
+    first = "" if place else _first_difference(got, expected)[2]
+    first = f": the first that differs is {first}" if first.count("[") == 1 and len(got) > 4 else ""
+    return f"returned `{brief(got)}`{where}, expected `{brief(expected)}`{first}"
 
 
 def _first_difference(got: Any, expected: Any, place: str = "") -> tuple[Any, Any, str]:
@@ -169,6 +179,11 @@ def _first_difference(got: Any, expected: Any, place: str = "") -> tuple[Any, An
         at = next((i for i, (a, b) in pairs if a != b), min(len(got), len(expected)))
         return got[at : at + 40], expected[at : at + 40], f"{place}[{at}:]"
     keys: Any = []
+    if isinstance(got, list | tuple) and len(got) != len(expected):
+        pairs = enumerate(zip(got, expected, strict=False))
+        at = next((i for i, (a, b) in pairs if not same(a, b)), min(len(got), len(expected)))
+        if at > 8:  # what comes before fills a line
+            return got[at:], expected[at:], f"{place}[{at}:]"
     if isinstance(got, dict):
         keys = [key for key in expected if key in got]
     elif isinstance(got, list | tuple) and len(got) == len(expected):
@@ -194,4 +209,5 @@ def _tensor_difference(got: Any, expected: Any) -> str:
     if isinstance(a, int):
         pairs = [(str(a), str(b))]
     returned, wanted = next((pair for pair in pairs if pair[0] != pair[1]), pairs[0])
-    return f"returned {returned} at {place}, expected {wanted}"
+    where = f" at {place}" if place else ""
+    return f"returned {returned}{where}, expected {wanted}"

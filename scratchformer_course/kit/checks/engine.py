@@ -139,9 +139,19 @@ class Exercise:
                 raise Wrong(f"{why}{wrong}") from None
             if not why and self.explain is not None:
                 self.explain(got, *fresh(case))
+            if not why:
+                call = self._in_full(call, number)
+                expected = right(*fresh(call.args))
+                got = call.like(expected)
             raise Wrong(f"{why}`{call}` {difference(got, expected)}.")
         call.count -= len(self.cases) - len(_tuples(self.listed))
         return self.praise
+
+    def _in_full(self, call: Call, number: int) -> Call:
+        """This wrong call or a later one, which a line can show with all of its numbers."""
+        later = (self._tried(call, case) for case in self.cases[number + 1 :])
+        wrong = (tried for tried in later if tried.in_full() and self._is_wrong(tried))
+        return call if call.in_full() else next(wrong, call)
 
     def _verdict(self, call: Call, given: tuple) -> Verdict:
         try:
@@ -163,7 +173,8 @@ class Exercise:
         """What is said of the mistakes that do what the learner's function does.
 
         If some do the same on all cases, the specific ones of them speak, or all. Else the one that
-        does the same here, and on the most cases.
+        does the same here, and on the most cases. That is a guess, and so it is where the function
+        is wrong in one case only.
         """
         cases = self.cases
         calls: list[Call] = []
@@ -177,14 +188,18 @@ class Exercise:
         counts = {m: sum(agreed) for m, agreed in agrees.items() if all(agreed[:number])}
         most = max(counts.values(), default=0)
         nearest = [mistake for mistake, count in counts.items() if count == most]
-        if most < len(cases):
-            is_one = len(nearest) == 1
-            return f"This looks like a usual mistake: {nearest[0].diagnosis}" if is_one else ""
-        specific = [mistake for mistake in nearest if mistake.is_specific]
-        words = ". Or: ".join(sorted({mistake.diagnosis for mistake in specific or nearest}))
+        if most < len(cases) and len(nearest) != 1:
+            return ""
+        nearest = [mistake for mistake in nearest if mistake.is_specific] or nearest
+        words = ". Or: ".join(sorted({mistake.diagnosis for mistake in nearest}))
         if isinstance(call.value, bool) and len({str(tried.value) for tried in calls}) == 1:
             return f"It is {call.value} of every case. Perhaps: {words}"
-        return words
+        is_guess = most < len(cases) or sum(map(self._is_wrong, calls)) == 1
+        return f"This looks like a usual mistake: {words}" if is_guess else words
+
+    def _is_wrong(self, tried: Call) -> bool:
+        expected = self._runnable(self.right)(*fresh(tried.args))
+        return tried.error is not None or not matches(tried.value, expected)
 
     def _call(self, function: Any) -> Call:
         return Call(function, self.name, self.parameters, self.is_class)
@@ -201,7 +216,7 @@ class Exercise:
         try:
             value = self._runnable(mistake.function)(*fresh(case))
         except Exception as error:
-            return type(error) is type(call.error)
+            return str(error) == str(call.error) and type(error) is type(call.error)
         is_value = call.error is None and call.value is not None
         return is_value and matches(call.value, value)
 

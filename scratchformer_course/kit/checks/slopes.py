@@ -12,6 +12,7 @@ from scratchformer_course.kit.checks.verdict import Wrong, expect
 AGAIN = 8  # calls of a function through which no page trains
 NEAR = 1e-3  # slopes add up more roundings than values
 CUT = "`.data`, `.detach()`, `.item()` or NumPy cut it off from training"
+DROPS = "The values are right, but others in training, after `.train()`: no dropout is asked for"
 KEPT = "The values are right at first, but earlier calls change them: keep nothing back from a call"
 
 
@@ -37,7 +38,11 @@ def check_later_calls(
         if call.error is not None:
             raise Wrong(f"The values are right, but not so this later call: {call.failure()}")
         if not matches(call.value, expected):
-            raise Wrong(f"{KEPT}.\n`{call}` {difference(call.like(expected), expected)}.")
+            why, shown = KEPT, f"`{call}` {difference(call.like(expected), expected)}"
+            if call.is_class:
+                mine[repr(case[0])].eval()
+                why = DROPS if matches(call(*given).value, expected) else KEPT
+            raise Wrong(f"{why}.\n{shown}.")
         return call.value
 
     for case in [*cases, *reversed(cases)] if wanted else cases[:AGAIN][::-1]:
@@ -57,8 +62,8 @@ def _slopes(
 ) -> tuple[Any, dict[str, Any]]:
     """The value for a case, and the slope of a mixture of its numbers at all that is trained."""
     given = [x.detach().clone() if is_tensor(x) else x for x in case]
-    pairs = zip(names, given, strict=False)
-    leaves = {n: x for n, x in pairs if n in wanted and is_tensor(x) and x.is_floating_point()}
+    pairs = [(n, x) for n, x in zip(names, given, strict=False) if n in wanted and is_tensor(x)]
+    leaves = {n: x for n, x in pairs if x.is_floating_point() and x.element_size() > 2}  # no half
     for leaf in leaves.values():
         leaf.requires_grad_()
     value = function(*given)

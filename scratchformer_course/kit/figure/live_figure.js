@@ -124,15 +124,15 @@ course.define("live", () => {
   // A grid whose cells know their data-row and data-column: to point at one, or to move to it by the
   // arrow keys, chooses it
   function gridCursor(grid, choose) {
-    function take({ target }) {
+    function choosePointed({ target }) {
       const cell = target.closest("[data-column]");
       if (!cell) return;
       grid.querySelector("[tabindex='0']").tabIndex = -1;
       cell.tabIndex = 0;
       choose(Number(cell.dataset.row), Number(cell.dataset.column));
     }
-    grid.addEventListener("focusin", take);
-    grid.addEventListener("pointerover", take);
+    grid.addEventListener("focusin", choosePointed);
+    grid.addEventListener("pointerover", choosePointed);
     roving(grid, (row, column) =>
       grid.querySelector(`[data-row="${row}"][data-column="${column}"]`),
     );
@@ -140,9 +140,9 @@ course.define("live", () => {
 
   // Of some buttons, the one at this place is pressed; `stops`: it is their only tab stop, too
   function press(buttons, place, stops = false) {
-    for (const [i, each] of [...buttons].entries()) {
-      each.setAttribute("aria-pressed", String(i === place));
-      if (stops) each.tabIndex = i === place ? 0 : -1;
+    for (const [i, element] of [...buttons].entries()) {
+      element.setAttribute("aria-pressed", String(i === place));
+      if (stops) element.tabIndex = i === place ? 0 : -1;
     }
   }
 
@@ -247,7 +247,7 @@ course.define("live", () => {
     function start(place) {
       held = begin(place);
       last = angle(place);
-      exact = held.sliders.map((each) => each.get());
+      exact = held.sliders.map((turnedSlider) => turnedSlider.get());
     }
     function move(place) {
       const now = angle(place);
@@ -258,9 +258,9 @@ course.define("live", () => {
       const up = Math.min(...held.sliders.map(({ max }, i) => max - exact[i]));
       const steps = Math.min(Math.max(turned / held.radians, down), up);
       exact = exact.map((number) => number + steps);
-      held.sliders.forEach((each, i) => {
+      held.sliders.forEach((turnedSlider, i) => {
         const stop = Math.round(exact[i]);
-        if (stop !== each.get()) each.set(stop);
+        if (stop !== turnedSlider.get()) turnedSlider.set(stop);
       });
     }
     draggable(svg, grip, start, move);

@@ -1,32 +1,12 @@
-"""What counts as a number in a live figure: JSON and JavaScript hold it, and it can be drawn."""
+"""What counts as a whole number in a live figure."""
 
-import math
-from collections.abc import Iterable
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
-
-
-def is_finite(x: Any) -> bool:
-    """Whether x is a number that is neither NaN nor infinite; True and False are no numbers."""
-    if isinstance(x, bool) or not isinstance(x, Real):
-        return False
-    try:
-        return math.isfinite(x)
-    except OverflowError:  # a whole number that no float holds
-        return False
 
 
 def is_whole(x: Any) -> bool:
     """Whether x is a whole number of an integer type; True and False are none."""
-    return is_finite(x) and isinstance(x, Integral)
-
-
-def check_finite(what: str, values: Iterable[Any], least: float | int = -math.inf) -> None:
-    """Raise ValueError for the first value that is no finite number of at least `least`."""
-    for x in values:
-        if not is_finite(x) or x < least:
-            more = f" of at least {least:g}" if least > -math.inf else ""
-            raise ValueError(f"{what} holds {x!r}, expected finite numbers{more}")
+    return isinstance(x, Integral) and not isinstance(x, bool)
 
 
 def check_whole(what: str, x: Any, least: int = 0) -> None:

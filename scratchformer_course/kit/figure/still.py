@@ -3,15 +3,14 @@
 from collections.abc import Iterable, Sequence
 
 
-def table(head: Sequence[str], rows: Iterable[Iterable[object]], quote: str = "'") -> str:
+def table(head: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
     """A table in HTML, whose columns have the names in `head`, and whose rows begin with theirs.
 
-    Names and cells are HTML already; a column without a name gets an empty cell. `quote` stands
-    around attributes: what notebooks store has both kinds.
+    Names and cells are HTML already; a column without a name gets an empty cell.
     """
 
     def name(text: object, of: str) -> str:
-        return f"<th scope={quote}{of}{quote}>{text}</th>"
+        return f"<th scope='{of}'>{text}</th>"
 
     columns = "".join(name(text, "col") if text else "<td></td>" for text in head)
     body = "".join(

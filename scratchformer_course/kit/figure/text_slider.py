@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from scratchformer_course.kit.canvas import Drawing
 from scratchformer_course.kit.figure.live_figure import LiveFigure
-from scratchformer_course.kit.figure.numbers import check_finite
 from scratchformer_course.kit.figure.still import table
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 340, 190, 34, 318, 14, 150  # of the curve, as in the page
@@ -49,14 +48,12 @@ def text_slider(
     A dashed `line` (words, loss) lies across the curve, and `marks` are the losses beside it.
     Without a `line` there is no curve, and no loss is told. One that `plays` begins at its last
     frame, and has a button that goes through all of them. Raises ValueError for fewer than two
-    frames, places that do not rise, and losses that are not finite.
+    frames, and places that do not rise.
     """
     frames = [Frame(*frame) for frame in frames]
     places = [frame.at for frame in frames]
     if len(places) < 2 or places != sorted(set(places)):
         raise ValueError(f"frames at the places {places}, expected two or more that rise")
-    levels = [line[1]] if line else []
-    check_finite("the losses", [*(frame.loss for frame in frames), *levels])
     settings: dict[str, Any] = {
         "prompt": prompt.lstrip("\n"),
         "slider": slider,
@@ -77,7 +74,7 @@ def text_slider(
     )
     if line:
         rows = [[escape(frame.label), f"{frame.loss:.{digits}f}"] for frame in frames]
-        still += _curve(settings) + table([escape(axis), "loss"], rows, '"')
+        still += _curve(settings) + table([escape(axis), "loss"], rows)
     return LiveFigure(name, settings, still)
 
 

@@ -40,8 +40,8 @@ course.define("view_attention", () => {
     const mark = (layer, head) => press(rows.flat(), layer * H + head, true);
     function show(attention, T) {
       for (const [i, row] of rows.entries()) {
-        for (const [h, one] of row.entries()) {
-          one.replaceChildren(picture(attention[i].subarray(h * T * T, (h + 1) * T * T), T));
+        for (const [h, headButton] of row.entries()) {
+          headButton.replaceChildren(picture(attention[i].subarray(h * T * T, (h + 1) * T * T), T));
         }
       }
     }
@@ -117,14 +117,14 @@ course.define("view_attention", () => {
       const names = state.ids.slice(first).map(label);
       const cell = (t, s) => {
         const isOpen = s <= t;
-        const said = isOpen ? percent(weight(t, s)) : "closed";
+        const shown = isOpen ? percent(weight(t, s)) : "closed";
         return el("td", {
           class: isOpen ? null : "sx-closed",
           "data-row": t - first,
           "data-column": s - first,
           tabindex: t === query && s === key ? 0 : -1,
           style: `--w: ${weight(t, s).toFixed(4)}`,
-          "aria-label": `${quoted(t)} at ${quoted(s)}: ${said}`,
+          "aria-label": `${quoted(t)} at ${quoted(s)}: ${shown}`,
         });
       };
       const rows = names.map((text, r) => [
@@ -163,15 +163,15 @@ course.define("view_attention", () => {
       const path = (t, s) => arcPath((s - first + 0.5) * step, (t - first + 0.5) * step, height);
       // Of all tokens, only weights that stand out
       function faint() {
-        const found = [];
+        const arcsFound = [];
         for (let t = first; t < T(); t++) {
           for (let s = first; s <= t; s++) {
             if (t === query || weight(t, s) < 0.15) continue;
             const width = { "stroke-width": 3 * weight(t, s) };
-            found.push(el("svg:path", { d: path(t, s), class: "sx-faint", ...width }));
+            arcsFound.push(el("svg:path", { d: path(t, s), class: "sx-faint", ...width }));
           }
         }
-        return found;
+        return arcsFound;
       }
       // Of the query, all
       function strong() {

@@ -80,7 +80,7 @@ course.define("view_next", () => {
     how.addEventListener("toggle", () => logits && draw());
     how.open = isAbout;
     const link = () => address() && `Begin it anew, or another: ${address()}`;
-    const said = () => [scene.plain(), link()].filter(Boolean).join("\n\n");
+    const sceneAndLink = () => [scene.plain(), link()].filter(Boolean).join("\n\n");
     const element = el("div", [
       el("div.sx-bar.sx-write", [
         run,
@@ -90,7 +90,7 @@ course.define("view_next", () => {
           draw();
         }),
         button("Start again", () => restart()),
-        copyButton("Copy this scene", said),
+        copyButton("Copy this scene", sceneAndLink),
         shareButton(() => ({ text: scene.plain(), url: address() || undefined })),
       ]),
       scene.element,

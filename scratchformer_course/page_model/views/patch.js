@@ -112,10 +112,10 @@ course.define("view_patch", () => {
     });
     // What of the difference between the two texts a run restores
     function share(logits) {
-      const [one, from, to] = [logits, runs.clean.end, runs.altered.end].map((each) =>
-        logOdds(each, chosenQuestion()),
+      const [patched, from, to] = [logits, runs.clean.end, runs.altered.end].map((ending) =>
+        logOdds(ending, chosenQuestion()),
       );
-      return (one - to) / (from - to);
+      return (patched - to) / (from - to);
     }
 
     // ---- the two texts ----
@@ -131,11 +131,11 @@ course.define("view_patch", () => {
       changed = [ids.findIndex(isDifferent), ids.findLastIndex(isDifferent)];
       const isLong = ids.length === others.length;
       body.inert = !isLong || changed[0] < 0; // the last map stays, faded: the page keeps its height
-      let said = altered?.said ?? "";
+      let message = altered?.said ?? "";
       if (!isLong) {
-        said += ` The prompt has ${ids.length}. A vector is carried over to its own place, so the two need equally many.`;
-      } else if (body.inert) said += " It is the same as the prompt: change a letter or a word.";
-      field.say(said.trim());
+        message += ` The prompt has ${ids.length}. A vector is carried over to its own place, so the two need equally many.`;
+      } else if (body.inert) message += " It is the same as the prompt: change a letter or a word.";
+      field.say(message.trim());
       if (!body.inert) compute(others);
     }
 
@@ -199,7 +199,7 @@ course.define("view_patch", () => {
     // what the other does
     function fillChoices() {
       const [p, q] = [runs.clean.end, runs.altered.end].map((logits) => probabilities(logits));
-      const best = [p, q].flatMap((each) => ranked(each).slice(0, OFFERED));
+      const best = [p, q].flatMap((chances) => ranked(chances).slice(0, OFFERED));
       const chance = (id) => Math.max(p[id], q[id]);
       const ids = [...new Set(best)].sort((a, b) => chance(b) - chance(a));
       const options = () => ids.map((id) => el("option", { value: id }, quoted(id)));

@@ -21,15 +21,15 @@ course.define("view_switches", () => {
   // A button for each block and each of its heads, (L, 1 + H)
   function partToggles({ n_layers: L, n_heads: H }, changed) {
     function toggle(row, column, text, name) {
-      const one = button(text, turn, { "data-row": row, "data-column": column });
-      function turn() {
-        set(one, !isOff(one));
+      const toggleButton = button(text, flip, { "data-row": row, "data-column": column });
+      function flip() {
+        set(toggleButton, !isOff(toggleButton));
         changed();
       }
-      set(one, false);
-      describe(one, `Switch off ${name}`);
-      one.tabIndex = row || column ? -1 : 0;
-      return one;
+      set(toggleButton, false);
+      describe(toggleButton, `Switch off ${name}`);
+      toggleButton.tabIndex = row || column ? -1 : 0;
+      return toggleButton;
     }
     const rows = listOf(L, (i) => {
       const block = `block ${i + 1}`;
@@ -40,7 +40,8 @@ course.define("view_switches", () => {
     describe(element, "Blocks and heads");
     roving(element, (row, column) => rows[row]?.[column]);
     element.addEventListener("focusin", ({ target }) => {
-      for (const one of rows.flat()) one.tabIndex = one === target ? 0 : -1;
+      for (const toggleButton of rows.flat())
+        toggleButton.tabIndex = toggleButton === target ? 0 : -1;
     });
     return { element, rows };
   }
@@ -55,10 +56,10 @@ course.define("view_switches", () => {
     });
     const checks = el("div.sx-checks", { role: "group", "aria-label": "Without" }, [
       settings.simple ? null : note("Without:"),
-      boxes.map((one) => one.element),
+      boxes.map((checkbox) => checkbox.element),
     ]);
     const reset = button("All on again", () => {
-      for (const one of parts.rows.flat()) set(one, false);
+      for (const toggleButton of parts.rows.flat()) set(toggleButton, false);
       for (const { box } of boxes) box.checked = false;
       compare();
     });

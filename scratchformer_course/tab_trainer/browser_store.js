@@ -1,13 +1,13 @@
 // What the trainer keeps in this browser over a reload: the text, the settings, and the run with its
 // model. It is sent nowhere. Where a browser forbids it, as some private windows do, nothing is kept.
 
-course.define("kept", () => {
-  const [BASE, STORE, KEY] = ["scratchformer-trainer", "kept", "all"];
+course.define("browserStore", () => {
+  const [BASE, STORE, KEY] = ["scratchformer-trainer", "kept", "last"];
 
   const answer = (request) =>
-    new Promise((then, fail) => {
-      request.onsuccess = () => then(request.result);
-      request.onerror = () => fail(request.error);
+    new Promise((resolve, reject) => {
+      request.onsuccess = () => resolve(request.result);
+      request.onerror = () => reject(request.error);
     });
 
   async function within(mode, ask) {
@@ -22,8 +22,8 @@ course.define("kept", () => {
   }
 
   // What was kept, or null
-  const recall = () => within("readonly", (store) => store.get(KEY)).catch(() => null);
-  const keep = (all) => within("readwrite", (store) => store.put(all, KEY));
-  const forget = () => within("readwrite", (store) => store.delete(KEY)).catch(() => {});
-  return { recall, keep, forget };
+  const read = () => within("readonly", (store) => store.get(KEY)).catch(() => null);
+  const write = (all) => within("readwrite", (store) => store.put(all, KEY));
+  const clear = () => within("readwrite", (store) => store.delete(KEY)).catch(() => {});
+  return { read, write, clear };
 });
