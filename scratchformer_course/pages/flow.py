@@ -277,9 +277,9 @@ def picture(n: Numbers, at: Layout, link: Link) -> str:
         )
         for number, shown in zip(chapters, numbers, strict=True):
             address, title = link(number)
-            said = escape(f"{name}: chapter {number}, {title}")
+            label = escape(f"{name}: chapter {number}, {title}")
             groups += (
-                f'<a href="{address}" aria-label="{said}"><title>{said}</title>'
+                f'<a href="{address}" aria-label="{label}"><title>{label}</title>'
                 f'<g aria-hidden="true">{shapes}{shown}</g></a>'
             )
             shapes = ""
@@ -295,7 +295,7 @@ def picture(n: Numbers, at: Layout, link: Link) -> str:
 def flow(link: Link) -> LiveFigure:
     """The figure, whose chapters are where `link` says."""
     n = measure()
-    said = "".join(
+    sentence_items = "".join(
         f"<li><b>{name}.</b> {escape(text)}</li>"
         for name, text in zip(STAGES, sentences(n), strict=True)
     )
@@ -303,6 +303,6 @@ def flow(link: Link) -> LiveFigure:
     still = (
         f'<div class="flow">{pictures}<div class="flow-told"><div class="flow-controls">'
         "<p>With JavaScript, the prompt moves through the picture.</p></div>"
-        f'<div class="flow-said"><ol>{said}</ol></div></div></div>'
+        f'<div class="flow-said"><ol>{sentence_items}</ol></div></div></div>'
     )
     return LiveFigure("flow", {}, still)

@@ -69,8 +69,8 @@ def run(notebook: Any, chapter: str, seed: int, seconds: int) -> list[dict[str, 
 
     with tempfile.TemporaryDirectory() as folder:
         record = Path(folder) / "verdicts.jsonl"
-        start = "from scratchformer_course.teaching import verdicts\n"
-        start += f"verdicts.begin({chapter!r}, {str(record)!r}, {seed})"
+        start = "from scratchformer_course.teaching import record_verdicts\n"
+        start += f"record_verdicts.begin({chapter!r}, {str(record)!r}, {seed})"
         notebook.cells.insert(0, nbformat.v4.new_code_cell(start))
         budget = {"SCRATCHFORMER_BUDGET": "smoke", "SCRATCHFORMER_LIVE": "stored"}
         client = NotebookClient(
