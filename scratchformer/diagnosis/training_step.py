@@ -196,7 +196,7 @@ def training_mode(begin: Callable, batches: list) -> Outcome:
 
 
 def weight_decay(begin: Callable, batches: list) -> Outcome:
-    """Matrices decay; norms and biases do not."""
+    """Norms and biases do not decay."""
     groups = begin().optimizer.param_groups
     decayed = sum(p.dim() < 2 for g in groups if g.get("weight_decay") for p in g["params"])
     return Outcome(not decayed, f"{decayed} norms and biases decay", ["one group for all weights"])
