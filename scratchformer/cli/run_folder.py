@@ -15,7 +15,7 @@ from scratchformer.files import atomic_write, locked, remove_parts, to_json
 from scratchformer.plots import loss_curves
 from scratchformer.training import History, distributed
 from scratchformer.training.checkpoints import load_weights, read_header
-from scratchformer.training.loop import MAY_CHANGE
+from scratchformer.training.resuming import MAY_CHANGE
 
 BEGUN = ("run.json", "tokenizer.json")  # written before the first step
 
