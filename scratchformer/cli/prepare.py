@@ -7,7 +7,6 @@ from pathlib import Path
 from tqdm import tqdm
 
 from scratchformer.cli.tokenizer_names import tokenizer_of
-from scratchformer.data.folders import TOKEN_FILES
 from scratchformer.data.hugging_face import dataset_rows
 from scratchformer.data.token_files import read_header, text_pieces, write_tokens
 
@@ -16,10 +15,7 @@ def prepare(options: argparse.Namespace) -> None:
     """Write train.bin, val.bin and tokenizer.json to the folder `options.out`."""
     if bool(options.dataset) == bool(options.inputs):
         raise ValueError("expected either texts or --dataset")
-    files = [file for name in options.inputs for file in _files(name, options.out)]
-    from_stdin = "-" in files  # a pipe has no size, and cannot be read twice
-    if from_stdin and options.tokenizer == "char":
-        raise ValueError("char reads the text twice, which stdin does not allow: save it first")
+    files = [file for name in options.inputs for file in _files(name)]
 
     def documents() -> Iterator[Iterable[str]]:
         yield from map(text_pieces, files)
@@ -28,8 +24,7 @@ def prepare(options: argparse.Namespace) -> None:
 
     characters = (piece for document in documents() for piece in document)
     tokenizer = tokenizer_of(options.tokenizer, characters)
-    unknown = from_stdin or options.dataset
-    size = None if unknown else sum(Path(file).stat().st_size for file in files)
+    size = None if options.dataset else sum(Path(file).stat().st_size for file in files)
     try:
         with tqdm(total=size, unit="B", unit_scale=True, desc="prepare") as bar:
             write_tokens(
@@ -54,21 +49,15 @@ def _dataset_documents(options: argparse.Namespace) -> Iterator[list[str]]:
         yield [row[options.column]]
 
 
-def _files(name: str, out: Path) -> list[str]:
+def _files(name: str) -> list[str]:
     """The file itself, or all files in a folder in a fixed order, hidden ones left out.
 
-    What the call writes, or has written before, is left out too; ValueError if nothing else is
-    there.
+    ValueError for a folder without any.
     """
-    written = {(out / file).resolve() for file in TOKEN_FILES}
-    if name == "-":
-        return [name]
     if not Path(name).is_dir():
-        files = [name] if Path(name).resolve() not in written else []
-    else:
-        inside = (p.relative_to(name) for p in sorted(Path(name).rglob("*")) if p.is_file())
-        seen = (Path(name, p) for p in inside if not any(q[0] == "." for q in p.parts))
-        files = [str(path) for path in seen if path.resolve() not in written]
+        return [name]
+    inside = (p.relative_to(name) for p in sorted(Path(name).rglob("*")) if p.is_file())
+    files = [str(Path(name, p)) for p in inside if not any(q[0] == "." for q in p.parts)]
     if not files:
-        raise ValueError(f"{name} has no text but what is written to {out}, expected another input")
+        raise ValueError(f"{name} has no text, expected another input")
     return files

@@ -21,7 +21,8 @@ from torch.distributed.elastic.multiprocessing import DefaultLogsSpecs, SignalEx
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
-from scratchformer.cli import main, run
+from scratchformer.cli import main
+from scratchformer.cli import train as command
 from scratchformer.models import GPT, GPTConfig
 from scratchformer.training import IGNORED, TrainingConfig, distributed, evaluate, fit, token_loss
 
@@ -116,7 +117,7 @@ def cases(folder):
 def worker(folder, action, *arguments):
     """The command line, after whose sixth step a process is killed or all are stopped, but once."""
     os.chdir(folder)
-    train, rank = run.train_on, os.environ["RANK"]
+    train, rank = command.train_on, os.environ["RANK"]
 
     def act(state):
         if state.step != 6 or os.environ["TORCHELASTIC_RESTART_COUNT"] != "0":
@@ -134,7 +135,7 @@ def worker(folder, action, *arguments):
     def watched(*args, callbacks, **options):
         return train(*args, callbacks=[*callbacks, act], **options)
 
-    with patch.object(run, "train_on", watched):
+    with patch.object(command, "train_on", watched):
         if status := main(["train", "--config", "small.toml", "--out", *arguments]):
             sys.exit(status)
 
