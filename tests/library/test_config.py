@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import pytest
 import torch
+from short_run import small_gpt
 
-from scratchformer.models import GPT, GPTConfig
 from scratchformer.training import (
     TrainingConfig,
     learning_rate,
@@ -15,10 +15,6 @@ from scratchformer.training import (
     parameter_groups,
 )
 from scratchformer.training.muon import matrix_groups
-
-
-def small_gpt():
-    return GPT(GPTConfig(4, 8, d_model=16, n_heads=2, n_layers=2))
 
 
 def curve(steps=10, warmup=4, lr=0.5, **more):

@@ -7,9 +7,10 @@ from types import SimpleNamespace
 import pytest
 import torch
 import torch.nn.functional as F
+from short_run import small_gpt
 
 from scratchformer.data.batches import WindowSampler
-from scratchformer.models import GPT, GPTConfig, KneserNey
+from scratchformer.models import KneserNey
 from scratchformer.training import (
     IGNORED,
     TrainingConfig,
@@ -24,11 +25,6 @@ from scratchformer.training import (
 )
 
 TEXT = torch.tensor([0, 1, 2, 3, 1, 2, 0, 2, 1, 3] * 60)
-
-
-def small_gpt():
-    torch.manual_seed(0)
-    return GPT(GPTConfig(4, 8, d_model=16, n_heads=2, n_layers=2))
 
 
 def padded_batch(generator, rows=6):
@@ -109,21 +105,17 @@ def test_a_batch_of_nothing_but_padding_trains_nothing():
 
 
 def test_bfloat16_is_for_products_and_weights_stay_float32():
-    seen = set()
+    types, losses = [], []
 
     def loss(model, x, y):
         logits = model(x)
         nats, targets = token_loss(logits, y)
-        seen.add((logits.dtype, nats.dtype))
+        types.append((logits.dtype, nats.dtype, next(model.parameters()).dtype))
         return nats, targets
 
-    rough, exact = small_gpt(), small_gpt()
-    losses = [
-        run(model, loss=loss, precision=precision, steps=10).train_loss[0]
-        for model, precision in ((rough, "bfloat16"), (exact, "float32"))
-    ]
-    assert seen == {(torch.bfloat16, torch.float32), (torch.float32, torch.float32)}
-    assert {p.dtype for p in rough.parameters()} == {torch.float32}
+    for precision in ("bfloat16", "float32"):
+        losses += run(small_gpt(), loss=loss, precision=precision, steps=10).train_loss
+        assert {*types[-10:]} == {(getattr(torch, precision), torch.float32, torch.float32)}
     assert losses[0] != losses[1] and losses[0] == pytest.approx(losses[1], abs=0.02)
 
 
@@ -141,34 +133,33 @@ def test_a_seed_repeats_a_run_and_leaves_torchs_global_generator_alone():
 
 
 def test_history_has_one_entry_an_evaluation_and_a_callback_sees_it():
-    seen, reported, model = [], [], small_gpt()
+    steps, reported, model = [], [], small_gpt()
 
     def watch(state):
-        seen.append(state.step)
+        steps.append(state.step)
         if state.evaluated:
             history = state.history
             reported.append((state.step, history.train_loss[-1], history.val_loss[-1]))
 
     history = learn(model, steps=7, evaluate_every=3, callbacks=[watch])
-    assert history.steps == [3, 6, 7] and seen == list(range(1, 8))
+    assert history.steps == [3, 6, 7] and steps == [*range(1, 8)]
     assert reported == list(zip(history.steps, history.train_loss, history.val_loss, strict=True))
     assert history.val_loss[-1] == evaluate(model, TEXT[500:], 8, batch_size=4) and model.training
 
 
 def test_the_reported_loss_is_a_mean_over_targets_not_over_steps():
-    seen = []
+    counts = []
 
     def loss(model, x, y):
-        nats, targets = language_loss(model, x, y)
-        seen.append((nats.item(), targets.item()))
-        return nats, targets
+        counts.append(language_loss(model, x, y))
+        return counts[-1]
 
     options = {"steps": 5, "gradient_accumulation_steps": 2, "evaluate_every": 4}
     history = run(small_gpt(), loss=loss, **options)
-    for part, reported in zip((seen[:8], seen[8:]), history.train_loss, strict=True):
-        nats, targets = map(sum, zip(*part, strict=True))
+    for part, reported in zip((counts[:8], counts[8:]), history.train_loss, strict=True):
+        nats, targets = (sum(numbers).item() for numbers in zip(*part, strict=True))
         assert reported == pytest.approx(nats / targets)
-        assert reported != pytest.approx(sum(a / b for a, b in part) / len(part), rel=1e-6)
+        assert reported != pytest.approx(sum(a / b for a, b in part).item() / len(part), rel=1e-6)
 
 
 def test_seconds_are_those_of_training_alone_before_an_interruption_too(monkeypatch, tmp_path):

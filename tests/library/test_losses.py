@@ -3,17 +3,12 @@
 import pytest
 import torch
 import torch.nn.functional as F
+from short_run import small_gpt
 
-from scratchformer.models import GPT, GPTConfig
 from scratchformer.tokenizers import CharTokenizer
 from scratchformer.training import IGNORED, bits_per_byte, evaluate, token_loss
 
 IDS = torch.randint(4, (50,), generator=torch.Generator().manual_seed(0))
-
-
-def small_gpt(**options):
-    torch.manual_seed(0)
-    return GPT(GPTConfig(4, 8, d_model=16, n_heads=2, n_layers=2, **options))
 
 
 def logits_and_targets(*shape, V=7):
