@@ -8,7 +8,7 @@ share of the rows, so that what is learned does not depend on how many there are
 import itertools
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -130,33 +130,6 @@ def shard_rows(batch: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
             f"least one for each of {n} processes"
         )
     return tuple(tensor.tensor_split(n)[rank()] for tensor in batch)
-
-
-def share_stacks(
-    function: Callable[[Tensor], Tensor], stacks: Sequence[Shaped[Tensor, "..."]]
-) -> list[Shaped[Tensor, "..."]]:
-    """`function` of each stack, where all processes have the same stacks and need every result.
-
-    It treats each item of a stack for itself, and keeps shape and type. So each process treats its
-    share of the items, and then they exchange: once, however many stacks there are.
-    """
-    n = world_size()
-    if n == 1 or not stacks:
-        return [function(stack) for stack in stacks]
-    local_shares = []
-    for stack in stacks:
-        size = -(-len(stack) // n)  # all send as many: what is missing is filled up
-        share = stack[rank() * size : (rank() + 1) * size]
-        filling = stack.new_zeros(size - len(share), *stack.shape[1:])
-        local_shares.append(torch.cat((function(share), filling)))
-    sizes = [share.numel() for share in local_shares]
-    gathered = [
-        flat.split(sizes) for flat in all_gather(torch.cat([s.flatten() for s in local_shares]))
-    ]
-    return [
-        torch.cat([shares[i] for shares in gathered])[: stack.numel()].view_as(stack)
-        for i, stack in enumerate(stacks)
-    ]
 
 
 def sync_on_last(model: Any, batches: Iterable[T]) -> Iterator[T]:

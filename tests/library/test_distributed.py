@@ -8,7 +8,9 @@ import os
 import re
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import distributed_program as program
 import pytest
@@ -91,18 +93,10 @@ def assert_close(weights, expected):
 def test_two_processes_learn_what_one_learns_of_the_whole_batch(place, name):
     expected, weights = program.trained(**program.CASES[name])
     losses = record(place)["losses"][name]
-    for kind in ("train", "val"):  # Muon iterates in bfloat16, where halves are rounded otherwise
-        by = 1e-4 if name == "muon" else 1e-5
-        assert losses[kind] == pytest.approx(expected[kind], abs=by)
-    if name != "muon":
-        assert_close(safetensors.torch.load_file(place / name), weights)
+    for kind in ("train", "val"):
+        assert losses[kind] == pytest.approx(expected[kind], abs=1e-5)
+    assert_close(safetensors.torch.load_file(place / name), weights)
     assert record(place, rank=1)["losses"] == record(place)["losses"]  # all know the same
-
-
-def test_a_step_exchanges_gradients_once_however_many_batches_make_it(place):
-    steps = program.RUN["steps"]  # all gradients fit into one bucket of DDP
-    exchanges = record(place)["exchanges"]
-    assert exchanges["one batch"] == exchanges["accumulated"] == steps
 
 
 def test_one_run_may_be_of_one_process_then_of_two_then_of_one_again(place):
@@ -172,6 +166,21 @@ def test_the_shares_of_a_batch_are_the_batch_and_each_has_a_row(monkeypatch):
             distributed.shard_rows(tuple(map(torch.ones, lengths)))
 
 
+def test_gradients_are_averaged_in_the_last_pass_only(monkeypatch):
+    monkeypatch.setattr(distributed, "world_size", lambda: 2)
+    inside = []
+
+    @contextmanager
+    def no_sync():
+        inside.append(True)
+        yield
+        inside.pop()
+
+    model = SimpleNamespace(no_sync=no_sync)
+    passes = [(batch, bool(inside)) for batch in distributed.sync_on_last(model, "abc")]
+    assert passes == [("a", True), ("b", True), ("c", False)]
+
+
 def torchrun(monkeypatch, processes, local_rank=0):
     """Variables of the environment, as torchrun sets them."""
     names = {"RANK": local_rank, "LOCAL_RANK": local_rank, "WORLD_SIZE": processes}
@@ -180,8 +189,6 @@ def torchrun(monkeypatch, processes, local_rank=0):
 
 
 def test_devices_that_are_not_there_are_refused(monkeypatch):
-    with pytest.raises(ValueError, match="device='abacus'"):
-        find_device("abacus")
     torchrun(monkeypatch, processes=2, local_rank=1)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     with pytest.raises(ValueError, match="process 1 of this machine has no GPU: it has 1"):
