@@ -61,8 +61,8 @@ def _run(config: dict[str, dict], out: Path, device: torch.device, resume: bool)
     model = model_class(config_class(vocab_size=data.tokenizer.vocab_size, **sizes))
     n_parameters = sum(p.numel() for p in model.parameters())
     T = model.context_length if windows.context_length is None else windows.context_length
-    sampler, given = sampler_class(windows.sampler), config["training"]
-    sampling = {name: given[name] for name in options_of(sampler) if name in given}
+    sampler, table = sampler_class(windows.sampler), config["training"]
+    sampling = {name: table[name] for name in options_of(sampler) if name in table}
     # Refuses sizes that make no batch, before anything is written.
     batches = sampler(data.train_ids, windows.batch_size, T, training.seed, **sampling)
     if model.context_length < batches.context_length:

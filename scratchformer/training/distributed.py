@@ -164,17 +164,17 @@ def find_device(device: str = "auto") -> torch.device:
         if device.startswith("cuda:"):
             raise ValueError(f"device={device!r}, expected 'cuda': each process has its own GPU")
         if device == "cuda":
-            local, there = int(os.environ.get("LOCAL_RANK", "0")), torch.cuda.device_count()
-            if local >= there:
-                raise ValueError(f"process {local} of this machine has no GPU: it has {there}")
+            local, n_gpus = int(os.environ.get("LOCAL_RANK", "0")), torch.cuda.device_count()
+            if local >= n_gpus:
+                raise ValueError(f"process {local} of this machine has no GPU: it has {n_gpus}")
             device = f"cuda:{local}"
     try:
-        place = torch.empty(0, device=device).device
+        resolved = torch.empty(0, device=device).device
     except (RuntimeError, AssertionError) as error:
         raise ValueError(f"device={device!r}: {error}") from error
-    if place.type == "meta":
+    if resolved.type == "meta":
         raise ValueError("device='meta' has shapes and no numbers, expected another")
-    return place
+    return resolved
 
 
 def _launched_processes() -> int:
@@ -190,16 +190,16 @@ def process_group(device: str = "auto") -> Iterator[torch.device]:
     They talk by NCCL on GPUs, one process a GPU, and by gloo on CPUs. Raises ValueError for a
     device that is not there, ConnectionError when another process is lost.
     """
-    place = find_device(device)
+    resolved = find_device(device)
     size = _launched_processes()
     if size == 1:
-        yield place
+        yield resolved
         return
-    if place.type == "cuda":
-        torch.cuda.set_device(place)
+    if resolved.type == "cuda":
+        torch.cuda.set_device(resolved)
     try:
-        _connect(int(os.environ["RANK"]), size, place)
-        yield place
+        _connect(int(os.environ["RANK"]), size, resolved)
+        yield resolved
     except RuntimeError as error:
         if isinstance(error, dist.DistError) or LOST.search(str(error)):
             first = re.sub(r"\[/[^]]*\] *", "", str(error)).strip().split("\n")[0].split(". ")[0]
@@ -208,12 +208,12 @@ def process_group(device: str = "auto") -> Iterator[torch.device]:
     dist.destroy_process_group()  # not after an error: there may be nobody to answer
 
 
-def _connect(own_rank: int, size: int, place: torch.device) -> None:
+def _connect(own_rank: int, size: int, device: torch.device) -> None:
     one_machine = os.environ.get("GROUP_WORLD_SIZE") == "1"
     store, _, _ = next(dist.rendezvous("env://", own_rank, size))
     # Or a later connection, or a restarted process (PyTorch issue 167288), may find addresses
     # of the one before. Only on one machine are all processes restarted equally often.
     restarts = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") if one_machine else "?"
     store = dist.PrefixStore(f"start {restarts}, connection {next(CONNECTIONS)}", store)
-    backend = "cpu:gloo,cuda:nccl" if place.type == "cuda" else "gloo"
+    backend = "cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo"
     dist.init_process_group(backend, store=store, rank=own_rank, world_size=size)

@@ -73,12 +73,12 @@ def cases(folder):
         distributed.barrier()
         learn("went on", checkpoint=path, resume=True, steps=8)
     with distributed.process_group("cpu"):  # a second connection of the same processes
-        mine = folder / f"rank{rank}"
+        own_folder = folder / f"rank{rank}"
         if rank == 0:
-            mine.mkdir()
-            shutil.copy(alone, mine / "run")
+            own_folder.mkdir()
+            shutil.copy(alone, own_folder / "run")
         try:
-            trained(checkpoint=mine / "run", resume=True, steps=8)
+            trained(checkpoint=own_folder / "run", resume=True, steps=8)
         except ValueError as error:
             record["refused"] = str(error)
         with distributed.local_main_first():

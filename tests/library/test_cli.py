@@ -51,7 +51,7 @@ def prepared(tmp_path_factory):
 
 
 @pytest.fixture
-def place(prepared, tmp_path, monkeypatch):
+def workdir(prepared, tmp_path, monkeypatch):
     """A folder to work in, with a text, a configuration and token files."""
     shutil.copytree(prepared, tmp_path, ignore=lambda *_: ["straight"], dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
@@ -88,7 +88,7 @@ def contents():
 # --- prepare ----------------------------------------------------------------------------------
 
 
-def test_prepare_writes_the_ids_of_a_text_shows_its_progress_and_says_how_many(place, capsys):
+def test_prepare_writes_the_ids_of_a_text_shows_its_progress_and_says_how_many(workdir, capsys):
     assert call(f"{PREPARE} out --validation 0.25") == 0
     tokenizer = CharTokenizer.load("out/tokenizer.json")
     ids = CharTokenizer.train(TEXT).encode(TEXT)
@@ -99,22 +99,22 @@ def test_prepare_writes_the_ids_of_a_text_shows_its_progress_and_says_how_many(p
     assert "100%" in err and "6.00k/6.00k" in err
 
 
-def test_prepare_takes_folders_and_saved_tokenizers(place):
+def test_prepare_takes_folders_and_saved_tokenizers(workdir):
     tokenizer = WordBPE.train(TEXT, 9)
     tokenizer.save("bpe.json")
-    (place / "texts" / "b").mkdir(parents=True)
+    (workdir / "texts" / "b").mkdir(parents=True)
     for name, text in (("b/2.txt", "to be"), ("a.md", "or not"), (".hidden", "never")):
-        (place / "texts" / name).write_text(text)
+        (workdir / "texts" / name).write_text(text)
     command = "prepare texts --tokenizer bpe.json --validation 0 --out tokens --overwrite"
     assert call(command) == 0 and not Path("tokens/val.bin").exists()
     ids = [*tokenizer.encode("or not"), *tokenizer.encode("to be")]
     assert read_tokens("tokens/train.bin", tokenizer).tolist() == ids
 
 
-def test_prepare_reads_a_hugging_face_dataset(place, datasets, refused):
+def test_prepare_reads_a_hugging_face_dataset(workdir, datasets, refused):
     rows = datasets.Dataset.from_dict({"id": [1, 2], "story": ["To be,\nor not", 'she said "é"']})
-    (place / "data").mkdir()
-    rows.to_json(str(place / "data" / "train.jsonl"))
+    (workdir / "data").mkdir()
+    rows.to_json(str(workdir / "data" / "train.jsonl"))
     tokenizer = ByteBPE.train(TEXT, 300, ("<|endoftext|>",))
     tokenizer.save("bpe.json")
     command = "prepare --dataset data --tokenizer bpe.json --validation 0 --out out"
@@ -124,7 +124,7 @@ def test_prepare_reads_a_hugging_face_dataset(place, datasets, refused):
     assert read_tokens("out/train.bin", tokenizer).tolist() == expected
 
 
-def test_prepare_after_ctrl_c_has_written_nothing(place, capsys, monkeypatch):
+def test_prepare_after_ctrl_c_has_written_nothing(workdir, capsys, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(CharTokenizer, "encode", lambda *_: signal.raise_signal(signal.SIGINT))
         assert call(f"{PREPARE} out") == 130
@@ -135,7 +135,7 @@ def test_prepare_after_ctrl_c_has_written_nothing(place, capsys, monkeypatch):
 # --- train ------------------------------------------------------------------------------------
 
 
-def test_train_writes_the_last_model_the_best_one_and_the_losses(place, capsys):
+def test_train_writes_the_last_model_the_best_one_and_the_losses(workdir, capsys):
     Path("play.txt").write_text(Playhouse(seed=1).text(300))  # soon known by heart
     assert call(f"{PREPARE} tokens --validation 0.3 --overwrite") == 0
     changes = "--set training.steps=75 --set model.d_model=32 --set training.evaluate_every=10"
@@ -160,7 +160,7 @@ def test_train_writes_the_last_model_the_best_one_and_the_losses(place, capsys):
     assert last.config.vocab_size == tokenizer.vocab_size and last.config.dropout == 0.1
 
 
-def test_train_from_a_corpus_equals_train_from_its_token_files(place, straight, monkeypatch):
+def test_train_from_a_corpus_equals_train_from_its_token_files(workdir, straight, monkeypatch):
     monkeypatch.setattr(train, "load_corpus", lambda name: Corpus(name, TEXT, "embedded"))
     Path("small.toml").write_text(CONFIG.replace('folder = "tokens"', 'corpus = "playhouse"'))
     assert call(f"{TRAIN} out") == 0
@@ -168,7 +168,7 @@ def test_train_from_a_corpus_equals_train_from_its_token_files(place, straight, 
 
 
 def test_a_run_killed_before_it_saved_its_best_model_saves_it_when_it_goes_on(
-    place, straight, monkeypatch
+    workdir, straight, monkeypatch
 ):
     save, folders = GPT.save, []
 
@@ -188,7 +188,7 @@ def test_a_run_killed_before_it_saved_its_best_model_saves_it_when_it_goes_on(
     assert weights(OUT / "best") == weights(straight / "best") == weights(straight)
 
 
-def test_a_stopped_run_goes_on_to_the_same_end(place, straight, capsys, monkeypatch, refused):
+def test_a_stopped_run_goes_on_to_the_same_end(workdir, straight, capsys, monkeypatch, refused):
     learn = train.train_on
 
     def stopped(*args, callbacks, **options):
@@ -211,7 +211,7 @@ def test_a_stopped_run_goes_on_to_the_same_end(place, straight, capsys, monkeypa
 
 
 def test_a_loss_that_is_no_number_ends_the_command_and_keeps_the_best_model(
-    place, capsys, monkeypatch
+    workdir, capsys, monkeypatch
 ):
     values = []
 
@@ -230,7 +230,7 @@ def test_a_loss_that_is_no_number_ends_the_command_and_keeps_the_best_model(
 
 
 def test_on_a_gpu_that_lies_the_command_says_so_and_trains_on_the_cpu(
-    place, straight, capsys, monkeypatch
+    workdir, straight, capsys, monkeypatch
 ):
     @contextmanager
     def with_a_gpu(name):
@@ -274,7 +274,7 @@ REFUSED = [  # (command, words)
 
 
 @pytest.fixture
-def used(place, straight, monkeypatch):
+def used(workdir, straight, monkeypatch):
     """Folders that hold something already, or token files that do not belong together."""
     monkeypatch.setitem(sys.modules, "datasets", None)
     letters = "".join(sorted(set(TEXT)))
@@ -299,7 +299,7 @@ def test_a_command_is_refused_in_a_line_and_changes_no_file(used, refused, comma
     assert not OUT.exists() and not Path("runs").exists()
 
 
-def test_a_folder_is_one_runs(place, capsys):
+def test_a_folder_is_one_runs(workdir, capsys):
     with lock_folder(OUT):
         assert call(f"{TRAIN} out --resume") == 1
     assert "another run is writing to out: choose" in capsys.readouterr().err
@@ -327,13 +327,13 @@ WRONG = [  # (part of the configuration, what is put there, words)
 
 
 @pytest.mark.parametrize(("old", "new", "words"), WRONG)
-def test_a_wrong_configuration_is_refused_and_leaves_nothing(place, refused, old, new, words):
+def test_a_wrong_configuration_is_refused_and_leaves_nothing(workdir, refused, old, new, words):
     assert old in CONFIG
     Path("small.toml").write_text(CONFIG.replace(old, new, 1))
     refused("train --config small.toml", words)
 
 
-def test_a_configuration_is_read_with_its_changes_in_the_types_of_its_fields(place):
+def test_a_configuration_is_read_with_its_changes_in_the_types_of_its_fields(workdir):
     Path("small.toml").write_bytes(b"\xef\xbb\xbf" + CONFIG.encode())  # a byte order mark
     changes = ["training.lr=1", "training.betas=[0, 0.6]", "data.folder=elsewhere"]
     read = cli.read_config("small.toml", changes)
@@ -372,7 +372,9 @@ def ill():
 """
 
 
-def test_a_model_is_diagnosed_by_its_address_and_a_fault_is_the_exit_status(place, capsys, refused):
+def test_a_model_is_diagnosed_by_its_address_and_a_fault_is_the_exit_status(
+    workdir, capsys, refused
+):
     Path("made.py").write_text(MADE)
     assert call("diagnose made:table") == 0
     assert capsys.readouterr().out.startswith("healthy: ")
@@ -385,16 +387,16 @@ def test_a_model_is_diagnosed_by_its_address_and_a_fault_is_the_exit_status(plac
         refused(f"diagnose {source}", words)
 
 
-def test_a_folder_of_transformers_is_diagnosed_with_its_cache(place, capsys):
+def test_a_folder_of_transformers_is_diagnosed_with_its_cache(workdir, capsys):
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     sizes = {"n_positions": 24, "n_embd": 16, "n_layer": 1, "n_head": 2, "vocab_size": 31}
     config = transformers.GPT2Config(**sizes, bos_token_id=1, eos_token_id=2)
-    transformers.GPT2LMHeadModel(config).save_pretrained(place / "gpt2")
+    transformers.GPT2LMHeadModel(config).save_pretrained(workdir / "gpt2")
     assert call("diagnose gpt2") == 0
     out = capsys.readouterr().out
     assert "✓ cache" in out and "✓ padding" in out
     assert call("diagnose nothing") == 1
-    GPT(GPTConfig(11, 8, 8, 2, 1)).save(place / "ours")
+    GPT(GPTConfig(11, 8, 8, 2, 1)).save(workdir / "ours")
     assert call("diagnose ours") == 0
 
 
@@ -420,7 +422,7 @@ def test_a_trained_model_goes_on_with_what_is_typed(straight, capsys, monkeypatc
         ("smollm3", "no model 'smollm3': there is smollm2"),
     ],
 )
-def test_chat_is_refused_in_a_line(place, refused, arguments, words):
+def test_chat_is_refused_in_a_line(workdir, refused, arguments, words):
     refused(f"chat {arguments}", words)
 
 
