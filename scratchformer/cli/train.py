@@ -51,8 +51,7 @@ def train(options: argparse.Namespace) -> None:
 
 
 def _run(config: dict[str, dict], out: Path, device: torch.device, resume: bool) -> None:
-    with distributed.local_main_first():
-        data = _read_data(DataConfig(**config["data"]))
+    data = _read_data(DataConfig(**config["data"]))
     training = TrainingConfig(**_entries_of(TrainingConfig, config))
     windows = RunConfig(**_entries_of(RunConfig, config))
     torch.manual_seed(training.seed)

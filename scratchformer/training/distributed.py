@@ -32,11 +32,6 @@ def world_size() -> int:
     return dist.get_world_size() if dist.is_initialized() else 1
 
 
-def local_rank() -> int:
-    """Which of the processes on this machine this is."""
-    return int(os.environ.get("LOCAL_RANK", "0")) if dist.is_initialized() else 0
-
-
 def all_reduce(tensor: Shaped[Tensor, "..."]) -> Shaped[Tensor, "..."]:
     """`tensor` with those of the other processes added, in place."""
     if dist.is_initialized():
@@ -61,16 +56,6 @@ def any_process(flag: bool) -> bool:
 def barrier() -> None:
     """Wait until all processes are here. (dist.barrier would wait for the GPUs as well.)"""
     any_process(False)
-
-
-@contextmanager
-def local_main_first() -> Iterator[None]:
-    """Local rank 0 of each machine runs the block, and may download; then the others do."""
-    if local_rank() > 0:
-        barrier()
-    yield
-    if local_rank() == 0:
-        barrier()
 
 
 def check_same(number: int, what: str) -> None:

@@ -510,10 +510,6 @@ TRAININGS = {
         BACKWARD: f"scaler.scale{BACKWARD}",
         STEP: "scaler.step(optimizer); scaler.update()",
     }),
-    "a scale": on_page("training", {
-        "nats / targets": "512 * nats / targets",
-        STEP: f"[p.grad.div_(512) for p in model.parameters()]; {STEP}",
-    }),
 }  # fmt: skip
 TRAINING_FAULTS = {  # edits of the page's loop: (edit, test, suspect)
     "part": ({"AdamW(groups": "AdamW(groups[:1]"}, "movement", "other weights"),

@@ -116,7 +116,6 @@ def test_processes_that_see_different_files_are_refused_on_both_sides(launched):
     for rank in (0, 1):
         refused = record(launched, rank)["refused"]
         assert refused.startswith("the processes differ in the step they begin at: [4, 0]")
-    assert (launched / "order").read_text() == "01"  # the first of a machine looks for data first
 
 
 # --- the command line under torchrun ----------------------------------------------------------
