@@ -125,8 +125,11 @@ def test_prepare_reads_a_hugging_face_dataset(workdir, datasets, refused):
 
 
 def test_prepare_after_ctrl_c_has_written_nothing(workdir, capsys, monkeypatch):
+    def interrupted(tokenizer, text):
+        raise KeyboardInterrupt
+
     with monkeypatch.context() as patch:
-        patch.setattr(CharTokenizer, "encode", lambda *_: signal.raise_signal(signal.SIGINT))
+        patch.setattr(CharTokenizer, "encode", interrupted)
         assert call(f"{PREPARE} out") == 130
     assert "stopped: nothing has been written" in capsys.readouterr().err
     assert not OUT.exists() and call(f"{PREPARE} out") == 0
