@@ -31,7 +31,7 @@ NO_ROOM = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 
 
 def text_pieces(path: str | Path, size: int = 2**20) -> Iterator[str]:
-    """A UTF-8 text in pieces of about `size` bytes, cut before blanks; "-" is stdin.
+    """A UTF-8 text in pieces of about `size` bytes, cut before blanks.
 
     GPT-2's tokenizer never joins a blank to what precedes it, so the ids of the pieces are those
     of the text. A line longer than 8 pieces is cut where it stands. A byte order mark at the
@@ -39,8 +39,7 @@ def text_pieces(path: str | Path, size: int = 2**20) -> Iterator[str]:
     or holds a byte 0: then it is no text, or UTF-16.
     """
     rest = ""  # what has been read and not yielded
-    source = 0 if path == "-" else path
-    with open(source, "rb", closefd=path != "-") as file:
+    with open(path, "rb") as file:
         for new in _decoded(file, path, size):
             rest += new
             cut = rest.rfind("\n")

@@ -66,9 +66,9 @@ class AttentionTrace(TorchDispatchMode):
         if shape[-2:] == (self.T, self.T) or self.keys is None:
             return factor > 0 and math.prod(shape) == self.scores
         D = self.keys.shape[-2]  # one head's width, or all heads stand together
-        mine = D in shape[-2:] or math.isclose(factor, D**-0.5)
+        has_width = D in shape[-2:] or math.isclose(factor, D**-0.5)
         of_tokens = any(n % self.T == 0 for n in shape)  # of one stream, or of several
-        return mine and of_tokens and 0 < factor <= 1
+        return has_width and of_tokens and 0 < factor <= 1
 
 
 def attention_of(model: nn.Module, ids: Tensor) -> list[Attention]:

@@ -50,27 +50,28 @@ def rows(case: Case) -> Outcome:
 
 def causality(case: Case) -> Outcome:
     """No logit changes with a later token."""
-    leak = case.felt.triu(1).max().item()
+    leak = case.influence.triu(1).max().item()
     suspects = ["mask missing, turned round, not passed on, or not strong enough"]
     suspects += ["mask applied after the softmax", "softmax over the wrong axis", RESHAPE]
     # (T, T): which later tokens (columns) get a weight in some layer
-    seen = [a.weights.flatten(0, -3).amax(dim=0).triu(1) > 0 for a in case.attention]
-    if seen and not any(later.any() for later in seen):
+    attended = [a.weights.flatten(0, -3).amax(dim=0).triu(1) > 0 for a in case.attention]
+    if attended and not any(later.any() for later in attended):
         suspects = [RESHAPE, "something computed over time, not over features"]
-    elif seen and not any(later.triu(2).any() for later in seen):
+    elif attended and not any(later.triu(2).any() for later in attended):
         suspects = ["mask off by one: each layer sees one token ahead"]
     return Outcome(leak < FELT, f"a later token changes earlier logits by {leak:.1g}", suspects)
 
 
 def context(case: Case) -> Outcome:
     """Each place feels the tokens before it, as far back everywhere."""
-    felt = case.felt.tril()  # (T, T)
-    back = case.T - int((felt[-1] > FELT / 10).int().argmax())  # of the last place, itself included
+    influence = case.influence.tril()  # (T, T)
+    first = int((influence[-1] > FELT / 10).int().argmax())
+    back = case.T - first  # of the last place, itself included
     measured = f"the last place looks back {back} of {case.T} tokens"
     if back == 1 != case.given.window:
         return Outcome(False, measured, ["what attention finds is not added to the stream"])
-    band = torch.ones_like(felt).tril().triu(1 - back) > 0
-    holds = bool((felt[band] > 0).all() and (felt[~band] < FELT / 10).all())
+    band = torch.ones_like(influence).tril().triu(1 - back) > 0
+    holds = bool((influence[band] > 0).all() and (influence[~band] < FELT / 10).all())
     return Outcome(holds, measured, [RESHAPE])
 
 

@@ -84,20 +84,20 @@ def gradients(case: Case) -> Outcome:
 
 def _felt_by_logits(case: Case, names: set[str]) -> set[str]:
     """The weights of which a tiny change is a tiny change of the logits."""
-    before, felt = case.logits(case.ids), set()
+    before, effective = case.logits(case.ids), set()
     tables = [m for m in case.sharp.modules() if isinstance(m, nn.Embedding)]
     padded = {table.weight: table.padding_idx for table in tables if table.padding_idx is not None}
     for name, p in case.sharp.named_parameters():
         if name in names:
-            kept = p.data.clone()
-            change = 1e-5 * kept.abs().mean() * torch.randn(p.shape).to(p)
+            original = p.data.clone()
+            change = 1e-5 * original.abs().mean() * torch.randn(p.shape).to(p)
             if p in padded:
                 change[padded[p]] = 0  # a row of padding gets no gradient, and needs none
             p.data += change
             if 0 < gap(case.logits(case.ids), before) < 1e-2:  # another choice would be a leap
-                felt.add(name)
-            p.data = kept
-    return felt
+                effective.add(name)
+            p.data = original
+    return effective
 
 
 def shared_weights(case: Case) -> Outcome:

@@ -11,8 +11,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from scratchformer.training import distributed
-
 # One step of the iteration maps a singular value s to a s + b s³ + c s⁵; Jordan et al.'s choice
 # pushes all above about 0.002 into about 0.7 to 1.2 within five steps.
 COEFFICIENTS = (3.4445, -4.7750, 2.0315)
@@ -67,10 +65,8 @@ class Muon(torch.optim.AdamW):
         for p in group["params"]:
             if p.grad is not None:
                 alike[p.shape].append(p)
-        ahead = [self._momentum_ahead(matrices) for matrices in alike.values()]
-        # Several processes have the same momenta: each makes its share of them orthogonal.
-        steps = distributed.share_stacks(newton_schulz, ahead)
-        for ((rows, columns), matrices), step in zip(alike.items(), steps, strict=True):
+        for (rows, columns), matrices in alike.items():
+            step = newton_schulz(self._momentum_ahead(matrices))
             torch._foreach_mul_(matrices, 1 - group["lr"] * group["weight_decay"])
             rate = group["lr"] * max(1, rows / columns) ** 0.5
             torch._foreach_add_(matrices, step.to(matrices[0].dtype).unbind(), alpha=-rate)
