@@ -353,7 +353,7 @@ def test_a_run_that_diverges_ends_and_one_that_cannot_start_says_why():
 def test_a_run_that_is_measured_in_node_learns():
     text = torch.arange(1000) ** 2 % 13
     runner = SimpleNamespace(splits={"validation": (text[:900], text[900:])}, vocab_size=13)
-    run = tab.trained(runner, "validation", 0, RUN["config"], RUN["settings"])
+    run = tab.in_node(runner, 0, RUN["config"], RUN["settings"])
     assert 0 < run["loss"] < math.log(13) and run["seconds"] > 0
 
 
