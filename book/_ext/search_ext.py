@@ -29,6 +29,9 @@ SIGNS = {
     "approx": "≈",
     "text": "",
     "frac": "",
+    "tfrac": "",
+    "left": "",
+    "right": "",
 }
 APART = (nodes.section, nodes.title, nodes.raw, nodes.Invisible, glossary)
 
@@ -51,7 +54,9 @@ def text_of(node: nodes.Node) -> str:
         return str(node)
     if isinstance(node, pending_xref) and node["refdomain"] == "cite":
         return ""  # the key of a work
-    if isinstance(node, (nodes.math, nodes.math_block)):
+    if isinstance(node, nodes.math_block):
+        return "…"
+    if isinstance(node, nodes.math):
         formula = re.sub(r"\\([a-zA-Z]+)", lambda name: SIGNS.get(name[1], name[1]), node.astext())
         return re.sub(r"[{}\\]", "", formula)
     parts = [text_of(part) for part in parts_of(node) if not is_unshown(part)]
