@@ -64,10 +64,8 @@ def read_config(path: str | Path, changes: Sequence[str] = ()) -> dict[str, dict
     source = f"{path} with --set {' --set '.join(changes)}" if changes else str(path)
     for table in dict.fromkeys([*config, *schema]):
         if table not in schema or not isinstance(config.get(table), dict):
-            problem = "missing" if table in schema else "unknown"
-            raise ValueError(
-                f"{source}: [{table}] is {problem}, expected tables {', '.join(schema)}"
-            )
+            state = "missing" if table in schema else "unknown"
+            raise ValueError(f"{source}: [{table}] is {state}, expected tables {', '.join(schema)}")
         config[table] = check_table(f"{source}: [{table}]", config[table], schema[table])
     return config
 

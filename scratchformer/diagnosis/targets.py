@@ -54,12 +54,12 @@ def padded_targets(case: Case) -> Outcome:
     with torch.no_grad():
         short = mean_loss(case.given.loss, case.sharp, x[:, :n], y[:, :n])
         x[:, n:], y[:, n:] = max(pad, 0), -100 if uses_minus_100 else pad
-        change = gap(mean_loss(case.given.loss, case.sharp, x, y), short)
+        diff = gap(mean_loss(case.given.loss, case.sharp, x, y), short)
     share = _targets_of_loss(case, x, y)[1][:, n:].float().mean().item()
-    measured = f"padding changes the loss by {change:.1%}, and {share:.0%} of its places count"
+    measured = f"padding changes the loss by {diff:.1%}, and {share:.0%} of its places count"
     on_padding = "loss on padding: no ignore_index, or another one"
     suspect = on_padding if share else "a mean over all places, padding included"
-    return Outcome(change < 1e-3, measured, [suspect])
+    return Outcome(diff < 1e-3, measured, [suspect])
 
 
 def _bytes(ids: Tensor) -> bytes:

@@ -92,13 +92,11 @@ def matrix_groups(
 
     The output head, whether tied to the embedding or not, counts as another matrix.
     """
-    embedding_ids = {id(m.weight) for m in model.modules() if isinstance(m, nn.Embedding)}
+    embeddings = {id(m.weight) for m in model.modules() if isinstance(m, nn.Embedding)}
     linear_ids = {
         id(m.weight)
         for name, m in model.named_modules()
-        if isinstance(m, nn.Linear)
-        and not name.endswith("head")
-        and id(m.weight) not in embedding_ids
+        if isinstance(m, nn.Linear) and not name.endswith("head") and id(m.weight) not in embeddings
     }
     parameters = list(model.parameters())
     other_parameters = [p for p in parameters if id(p) not in linear_ids]
