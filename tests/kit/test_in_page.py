@@ -48,9 +48,9 @@ def test_what_a_page_gets_needs_nothing_but_python_and_is_the_same_each_time(pac
     assert packed == files_of(package) and len(packed) < 60_000
     zipfile.ZipFile(io.BytesIO(packed)).extractall(tmp_path)
     code = f"folder, package = {str(tmp_path)!r}, {package!r}\n{ALONE}"
-    done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True)
-    verdicts = [json.loads(line)["state"] for line in done.stdout.splitlines()]
-    assert verdicts == ["passed"] * len(EXERCISES[package[2:]]), done.stderr
+    process = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True)
+    verdicts = [json.loads(line)["state"] for line in process.stdout.splitlines()]
+    assert verdicts == ["passed"] * len(EXERCISES[package[2:]]), process.stderr
 
 
 def test_the_chapter_goes_on_with_the_readers_function_only_if_it_is_right(chapter):
