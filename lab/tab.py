@@ -49,11 +49,12 @@ SETTINGS = {
     "seeds": SEEDS,
     "without": IDEAS,
 }
-DONE = "course.race.last !== null"
-PRESS = "[...document.querySelectorAll('button')].find((b) => b.matches('.sx-go')).click()"
+RUN_HAS_ENDED = "course.race.last !== null"
+PRESS_BUTTON = "[...document.querySelectorAll('button')].find((b) => b.matches('.sx-go')).click()"
 FILL_IN = """Object.entries(values).forEach(([label, value]) => {
-  const own = [...document.querySelectorAll("label")].find((e) => e.textContent.startsWith(label));
-  const field = document.getElementById(own.htmlFor);
+  const labelled = [...document.querySelectorAll("label")]
+    .find((e) => e.textContent.startsWith(label));
+  const field = document.getElementById(labelled.htmlFor);
   field.value = value;
   field.dispatchEvent(new Event("input", { bubbles: true }));
 })"""
@@ -72,9 +73,9 @@ const batches = Tr.windows(Int32Array.from(train), batch_size, T, seed);
 for (let i = 0; i < steps; i++) run.update(batches.next().value);
 const seconds = (performance.now() - start) / 1000;
 let sum = 0, count = 0;
-for (const piece of Tr.scoringBatches(Int32Array.from(scored), T, batch_size)) {
-  sum += run.score(piece) * piece.y.length;
-  count += piece.y.length;
+for (const batch of Tr.scoringBatches(Int32Array.from(scored), T, batch_size)) {
+  sum += run.score(batch) * batch.y.length;
+  count += batch.y.length;
 }
 console.log(JSON.stringify({ loss: sum / count, seconds, kind: run.tape.kind }));
 """
@@ -85,10 +86,10 @@ def in_the_tab(page: "Page", address: str, seed: int, steps: int) -> dict:
     page.goto(address)
     page.evaluate("localStorage.clear()")
     page.evaluate(f"((values) => {FILL_IN})({json.dumps({'Seed': seed, 'Steps': steps})})")
-    page.evaluate(PRESS)
-    until = time.monotonic() + 600
-    while not page.evaluate(DONE):
-        if time.monotonic() > until:
+    page.evaluate(PRESS_BUTTON)
+    deadline = time.monotonic() + 600
+    while not page.evaluate(RUN_HAS_ENDED):
+        if time.monotonic() > deadline:
             raise TimeoutError("the run has not ended after 600 s")
         time.sleep(0.25)  # a page that is asked often is slower
     return {"seed": seed, **page.evaluate("course.race.last")}
@@ -96,57 +97,57 @@ def in_the_tab(page: "Page", address: str, seed: int, steps: int) -> dict:
 
 def in_node(runner: Runner, seed: int, config: dict, settings: dict) -> dict:
     """A run of the trainer in Node.js: its loss, its seconds, and its kind of arithmetic."""
-    train, scored = runner.splits["validation"]
-    asked = {
+    train, validation = runner.splits["validation"]
+    request = {
         "train": train.tolist(),
-        "scored": scored.tolist(),
+        "scored": validation.tolist(),
         "config": {**config, "vocab_size": runner.vocab_size},
         "settings": settings,
         "seed": seed,
     }
     command = ["node", "-e", IN_NODE, *(str(PACKAGE / name) for name in SCRIPTS)]
-    done = subprocess.run(command, input=json.dumps(asked), stdout=subprocess.PIPE, text=True,
+    process = subprocess.run(command, input=json.dumps(request), stdout=subprocess.PIPE, text=True,
                           check=True, timeout=600)  # fmt: skip
-    return {"seed": seed, **json.loads(done.stdout)}
+    return {"seed": seed, **json.loads(process.stdout)}
 
 
 def in_pytorch(runner: Runner, seed: int, steps: int) -> dict:
     """The recipe by the library's own loop, for as many steps as the tab takes."""
     config = read_config(RECIPE)
-    setting = config["model"], config["training"]
-    loss, way = runner.ours("validation", seed, *setting, steps)
-    return {"seed": seed, "loss": loss, "seconds": way["seconds"][-1], "curve": way}
+    tables = config["model"], config["training"]
+    loss, curve = runner.ours("validation", seed, *tables, steps)
+    return {"seed": seed, "loss": loss, "seconds": curve["seconds"][-1], "curve": curve}
 
 
 def measure(options) -> dict:
     """All runs, and what is quoted of them."""
     torch.set_num_threads(os.cpu_count() or 1)
-    runner, few = Runner(options.quick), range(2 if options.quick else 3)
+    runner, few_seeds = Runner(options.quick), range(2 if options.quick else 3)
     seeds, steps = (2, 5) if options.quick else (SEEDS, TRAINING["steps"])
     measured: dict = {"tab": [], "node": [], "without": {}}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "race.html"
         race().save(path)
 
-        def run_tab(page: "Page", some: range) -> None:
-            for seed in some:
+        def run_tab(page: "Page", tab_seeds: range) -> None:
+            for seed in tab_seeds:
                 measured["tab"].append(in_the_tab(page, path.as_uri(), seed, steps))
 
         with runs.chromium() as browser:
             page = browser.new_page()
             run_tab(page, range(seeds // 2))
-            loss, way = runner.nanogpt("validation", 0)
-            rival = {"seed": 0, "loss": loss, "seconds": way["seconds"][-1], "curve": way}
+            loss, curve = runner.nanogpt("validation", 0)
+            rival = {"seed": 0, "loss": loss, "seconds": curve["seconds"][-1], "curve": curve}
             measured["nanoGPT"] = [rival]
-            measured["pytorch"] = [in_pytorch(runner, seed, steps) for seed in few]
+            measured["pytorch"] = [in_pytorch(runner, seed, steps) for seed in few_seeds]
             run_tab(page, range(seeds // 2, seeds))
             measured["browser"] = browser.version
 
     if shutil.which("node"):
-        usual = {**TRAINING, "steps": steps}
-        measured["node"] = [in_node(runner, seed, CONFIG, usual) for seed in few]
+        settings = {**TRAINING, "steps": steps}
+        measured["node"] = [in_node(runner, seed, CONFIG, settings) for seed in few_seeds]
         measured["without"] = {
-            idea: [in_node(runner, seed, CONFIG | model, usual | training) for seed in few]
+            idea: [in_node(runner, seed, CONFIG | model, settings | training) for seed in few_seeds]
             for idea, (model, training) in IDEAS.items()
         }
     return measured

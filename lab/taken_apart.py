@@ -212,8 +212,8 @@ class Runner:
     def nanogpt(self, split: str, seed: int) -> tuple[float, dict]:
         """One run of nanoGPT's setting: its loss and its curve."""
         ids, scored = self.splits[split]
-        model, way = reference_run(ids, self.vocab_size, seed, 3 if self.quick else None)
-        return round(evaluate(model, scored, NANOGPT["model"]["context_length"]), 4), way
+        model, curve = reference_run(ids, self.vocab_size, seed, 3 if self.quick else None)
+        return round(evaluate(model, scored, NANOGPT["model"]["context_length"]), 4), curve
 
     def ours(self, split: str, seed: int, model: dict, training: dict, steps=None) -> tuple:
         """One run of the package's loop: its loss and its curve."""
@@ -221,8 +221,8 @@ class Runner:
         steps = steps or training["steps"]
         if self.quick:
             steps = min(3, steps)
-        gpt, way = our_run(model, training, ids, self.vocab_size, seed, steps)
-        return round(evaluate(gpt, scored, gpt.context_length), 4), way
+        gpt, curve = our_run(model, training, ids, self.vocab_size, seed, steps)
+        return round(evaluate(gpt, scored, gpt.context_length), 4), curve
 
 
 def race(runner: Runner) -> dict:
@@ -232,12 +232,12 @@ def race(runner: Runner) -> dict:
 
     def run(side: str, seed: int) -> None:
         steps = setting[1]["steps"] if side == "ours" else NANOGPT["steps"]
-        loss, way = (
+        loss, curve = (
             runner.ours("validation", seed, *setting)
             if side == "ours"
             else runner.nanogpt("validation", seed)
         )
-        scored = {"val_loss": loss, "seconds": way["seconds"][-1]}
+        scored = {"val_loss": loss, "seconds": curve["seconds"][-1]}
         sides[side].append({"seed": seed, "steps": steps} | scored)
         print(side, sides[side][-1], flush=True)
 
@@ -309,9 +309,9 @@ def step_times(runner: Runner) -> dict:
 
 def milliseconds(runner: Runner, run: Callable, ids) -> tuple[float, int]:
     """Milliseconds a step of a short run, its first steps left out, and its model's parameters."""
-    steps, warm = (3, 1) if runner.quick else (20, 5)
-    model, way = run(ids, runner.vocab_size, 0, steps=steps)
-    ms = 1000 * (way["seconds"][-1] - way["seconds"][warm - 1]) / (steps - warm)
+    steps, warmup_steps = (3, 1) if runner.quick else (20, 5)
+    model, curve = run(ids, runner.vocab_size, 0, steps=steps)
+    ms = 1000 * (curve["seconds"][-1] - curve["seconds"][warmup_steps - 1]) / (steps - warmup_steps)
     return round(ms, 2), runs.size(model)
 
 
@@ -331,10 +331,10 @@ def curves(runner: Runner) -> dict:
     (model, training), drawn = configuration(), {}
     for name in RACERS:
         setting = model | WITHOUT[name][0], training | WITHOUT[name][1]
-        ways = [runner.ours("development", seed, *setting)[1] for seed in runner.seeds]
-        losses = zip(*(way["train_loss"] for way in ways), strict=True)
+        seed_curves = [runner.ours("development", seed, *setting)[1] for seed in runner.seeds]
+        losses = zip(*(curve["train_loss"] for curve in seed_curves), strict=True)
         means = [round(statistics.mean(of_seeds), 3) for of_seeds in losses]
-        drawn[name] = {"steps": ways[0]["steps"], "train_loss": means}
+        drawn[name] = {"steps": seed_curves[0]["steps"], "train_loss": means}
     return {"curves": drawn}
 
 

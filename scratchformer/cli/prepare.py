@@ -16,7 +16,7 @@ def prepare(options: argparse.Namespace) -> None:
     """Write train.bin, val.bin and tokenizer.json to the folder `options.out`."""
     if bool(options.dataset) == bool(options.inputs):
         raise ValueError("expected either texts or --dataset")
-    files = [file for name in options.inputs for file in _files(name)]
+    files = [file for name in options.inputs for file in _input_files(name)]
     # A pipe has no size, and cannot be read twice
     pipes = [file for file in files if Path(file).exists() and not Path(file).is_file()]
     if pipes and options.tokenizer == "char":
@@ -29,8 +29,8 @@ def prepare(options: argparse.Namespace) -> None:
 
     characters = (piece for document in documents() for piece in document)
     tokenizer = tokenizer_of(options.tokenizer, characters)
-    unknown = pipes or options.dataset
-    size = None if unknown else sum(Path(file).stat().st_size for file in files)
+    size_is_unknown = pipes or options.dataset
+    size = None if size_is_unknown else sum(Path(file).stat().st_size for file in files)
     try:
         with tqdm(total=size, unit="B", unit_scale=True, desc="prepare") as bar:
             write_tokens(
@@ -55,7 +55,7 @@ def _dataset_documents(options: argparse.Namespace) -> Iterator[list[str]]:
         yield [row[options.column]]
 
 
-def _files(name: str) -> list[str]:
+def _input_files(name: str) -> list[str]:
     """The file itself, or all files in a folder in a fixed order, hidden ones left out.
 
     Links are followed. Raises ValueError for a folder without any, and for a link that leads
@@ -63,13 +63,13 @@ def _files(name: str) -> list[str]:
     """
     if not Path(name).is_dir():
         return [name]
-    files = [str(path) for path in _inside(Path(name))]
+    files = [str(path) for path in _files_below(Path(name))]
     if not files:
         raise ValueError(f"{name} has no text, expected another input")
     return files
 
 
-def _inside(folder: Path) -> list[Path]:
+def _files_below(folder: Path) -> list[Path]:
     """All files of a folder that are not hidden, in a fixed order, those behind links too."""
 
     def refuse(error: OSError) -> None:

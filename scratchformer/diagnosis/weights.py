@@ -133,9 +133,9 @@ def saved(case: Case) -> Outcome:
     other = case.given.reload(case.sharp).eval()
     with torch.no_grad():
         reloaded = logits_of(other(case.ids))
-    off = gap(reloaded, case.logits(case.ids))
-    measured = f"saved and loaded, logits differ by {off:.1g}"
-    if off > max(1e-4, 10 * torch.finfo(reloaded.dtype).eps):
+    diff = gap(reloaded, case.logits(case.ids))
+    measured = f"saved and loaded, logits differ by {diff:.1g}"
+    if diff > max(1e-4, 10 * torch.finfo(reloaded.dtype).eps):
         square = "a square matrix that should be transposed, or should not"
         return Outcome(False, measured, [square, "a tensor that is no parameter and no buffer"])
     n, m = (len(list(model.parameters())) for model in (case.sharp, other))

@@ -20,12 +20,12 @@ PIECES = [*HARD, "\ud83c", "\udfad", "'ll", "'s", "the", "king", "ing", " the", 
 
 
 @pytest.fixture(scope="module")
-def tok():
+def tokenizer():
     return ByteBPE.train(Playhouse().text(60_000) + "naïve café, naïve café 🎭🎭 " * 40, 700)
 
 
-def settings_of(tok):
-    return merges(tok.tokens, tok.pattern, "a", [97]).settings
+def settings_of(tokenizer):
+    return merges(tokenizer.tokens, tokenizer.pattern, "a", [97]).settings
 
 
 def characters(draw, count):
@@ -42,26 +42,26 @@ def texts(draw, count):
         yield "".join(itertools.islice(parts, draw.randint(0, 30)))
 
 
-def test_step_n_is_the_tokenizer_that_learned_n_merges(tok):
+def test_step_n_is_the_tokenizer_that_learned_n_merges(tokenizer):
     steps = [0, 1, 2, 5, 17, 40, 100, 200, 300, 443, 444]
-    given = [*texts(random.Random(3), 200), "the king " * 200]
+    samples = [*texts(random.Random(3), 200), "the king " * 200]
     body = f"""{READ}{IDS} return input.texts.map((text) => {{
       const read = chunks(text); return input.steps.map((n) => ids(read, n)); }});"""
-    after_steps = in_node(body, settings=settings_of(tok), texts=given, steps=steps)
+    after_steps = in_node(body, settings=settings_of(tokenizer), texts=samples, steps=steps)
     for n, *ids in zip(steps, *after_steps, strict=True):
-        assert ids == [ByteBPE(tok.tokens[: 256 + n]).encode(text) for text in given], n
+        assert ids == [ByteBPE(tokenizer.tokens[: 256 + n]).encode(text) for text in samples], n
 
 
 def test_a_merge_out_of_order_and_a_token_without_merges_are_as_in_python():
     """By hand: `bc` makes room for `abc`, learned before it; nothing leads to `xyz`."""
     tokens = [*(bytes([b]) for b in range(256)), b"abc", b"xyz", b"bc"]
-    tok = ByteBPE(tokens)
-    given = {"settings": settings_of(tok), "texts": ["abc", "abcd", "xyz", "xyzz"]}
+    tokenizer = ByteBPE(tokens)
+    inputs = {"settings": settings_of(tokenizer), "texts": ["abc", "abcd", "xyz", "xyzz"]}
     body = f"""{READ}{IDS} return {{
       stages: input.texts.map((text) => [0, 1, 2, 3].map((n) => ids(chunks(text), n))),
       rows: ["xyz", "abcd"].map((text) => M.summary(chunks(text))) }};"""
-    shown = in_node(body, **given)
-    for text, stages in zip(given["texts"], shown["stages"], strict=True):
+    shown = in_node(body, **inputs)
+    for text, stages in zip(inputs["texts"], shown["stages"], strict=True):
         assert stages == [ByteBPE(tokens[: 256 + n]).encode(text) for n in range(4)], text
     (last,), (first, second) = shown["rows"]
     assert last["from"] == [120, 121, 122] and last["left"] == 1

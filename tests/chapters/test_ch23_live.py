@@ -11,12 +11,12 @@ from tests.node import Node
 in_node = Node(B="ch23_silent_bugs/live.js")
 STORED = load_measurements("silent_bugs")
 # Wrong diagnoses whose own invariant fails, too: the words say what tells the two apart
-NEAR = {
+SIMILAR = {
     "heads_mixed": {"mask_one_off", "positions_forgotten"},
     "not_shifted": {"shifted_twice"},
     "norm_over_time": {"deviation_for_root"},
 }
-FIRST = dict(zip(CLINIC, (0, 1, 2, 3, 0, 4), strict=True))  # the first question that fails
+FIRST_FAILURE = dict(zip(CLINIC, (0, 1, 2, 3, 0, 4), strict=True))  # the first question that fails
 
 
 @pytest.mark.parametrize("name", CLINIC)
@@ -25,26 +25,26 @@ def test_what_speaks_for_and_against_a_diagnosis_is_so(name):
     assert len(others) == 4 and name not in others
     assert broken_by(fault.program, [fault.invariant])
     near = {o for o in others if broken_by(fault.program, [FAULTS[o].invariant])}
-    assert near == NEAR.get(name, set())
+    assert near == SIMILAR.get(name, set())
     answers = [broken_by(fault.program, tests) for tests in QUESTIONS.values()]
-    assert next(i for i, answer in enumerate(answers) if answer) == FIRST[name]
+    assert next(i for i, answer in enumerate(answers) if answer) == FIRST_FAILURE[name]
     assert not any(broken_by(fault.healthy, tests) for tests in QUESTIONS.values())
 
 
 def test_what_the_symptoms_say_of_losses_was_measured():
-    ends = {
+    losses = {
         name: STORED["patients"][name]["curve"][-1]
         for name in CLINIC | {"mask_one_off": 0, "shifted_twice": 0}
     }
-    over = {
+    excess = {
         name: loss - STORED["twins"][FAULTS[name].setting]["curve"][-1]
-        for name, loss in ends.items()
+        for name, loss in losses.items()
     }
-    assert max(over["heads_mixed"], over["norm_over_time"]) < -0.5
-    assert 1.2 < ends["heads_mixed"] < 1.6 and 0.05 < ends["mask_one_off"] < 0.15
+    assert max(excess["heads_mixed"], excess["norm_over_time"]) < -0.5
+    assert 1.2 < losses["heads_mixed"] < 1.6 and 0.05 < losses["mask_one_off"] < 0.15
     assert max(STORED["patients"]["not_shifted"]["curve"][4:]) < 0.01  # from step 100 on
-    assert max(abs(over["padding_attended"]), abs(over["repeat_for_interleave"])) < 0.03
-    assert over["gradients_not_zeroed"] > 0 and over["shifted_twice"] > 0.3
+    assert max(abs(excess["padding_attended"]), abs(excess["repeat_for_interleave"])) < 0.03
+    assert excess["gradients_not_zeroed"] > 0 and excess["shifted_twice"] > 0.3
 
 
 def test_a_price_in_words():

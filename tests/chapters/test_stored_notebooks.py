@@ -157,5 +157,5 @@ def test_prose_is_spelled_correctly(tmp_path):
         prose = [cell.source for cell in cells_of(path) if cell.cell_type == "markdown"]
         (tmp_path / f"{path.stem}.md").write_text("\n\n".join(prose), encoding="utf-8")
     command = [sys.executable, "-m", "codespell_lib", str(tmp_path)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout
+    process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert process.returncode == 0, process.stdout

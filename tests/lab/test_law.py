@@ -23,7 +23,7 @@ def test_no_text_of_playhouse_is_tuned_on_and_fitted():
 
 def test_the_best_rates_are_found_again_from_valleys():
     def loss(width, steps, lr):
-        best = 0.3 * width**-0.8 * (steps / law.TUNED_AT) ** -0.4
+        best = 0.3 * width**-0.8 * (steps / law.FIRST_TUNING_STEPS) ** -0.4
         return math.exp(0.1 * math.log(lr / best) ** 2 + 1 / width - steps / 1e5)
 
     trained = [

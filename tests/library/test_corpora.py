@@ -155,9 +155,9 @@ def test_the_notice_points_at_the_callers_line_and_the_room_loads_no_large_packa
     changes |= {"SCRATCHFORMER_CACHE": str(tmp_path / "empty")}
     changes |= {"PYTHONPATH": str(Path(__file__).parents[2]), "SCRATCHFORMER_PLAYHOUSE": "1000"}
     command = [sys.executable, str(script)]
-    done = subprocess.run(command, env=os.environ | changes, capture_output=True, text=True)
-    assert done.returncode == 0 and done.stdout == "[]\n1000\n1000\n", done.stderr
-    assert done.stderr.count(f"{script}:4: CorpusNotice: the-verdict: Playhouse") == 2
+    process = subprocess.run(command, env=os.environ | changes, capture_output=True, text=True)
+    assert process.returncode == 0 and process.stdout == "[]\n1000\n1000\n", process.stderr
+    assert process.stderr.count(f"{script}:4: CorpusNotice: the-verdict: Playhouse") == 2
 
 
 def test_the_splits_score_what_they_say():

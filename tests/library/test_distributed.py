@@ -52,9 +52,9 @@ def launched(tmp_path_factory):
     environment |= {"OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
     environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), str(PROGRAM.parent)])
     command = [sys.executable, str(PROGRAM), str(folder)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=400)
-    assert done.returncode == 0, done.stderr
-    assert ended(folder, "cases") == "well", done.stderr[-6000:]
+    process = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=400)
+    assert process.returncode == 0, process.stderr
+    assert ended(folder, "cases") == "well", process.stderr[-6000:]
     return folder
 
 

@@ -56,6 +56,6 @@ def test_compiled_by_inductor_it_computes_and_learns_the_same(tmp_path):
     environment["PYTHONPATH"] = str(Path(__file__).parents[2])
     program = Path(__file__).with_name("compiled_program.py")
     command = [sys.executable, "-W", "ignore", str(program), "cuda"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == ["GPT", "SpeedrunGPT", "BERT", "fit", "attention"]
+    process = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert process.returncode == 0, process.stderr
+    assert process.stdout.split() == ["GPT", "SpeedrunGPT", "BERT", "fit", "attention"]

@@ -124,39 +124,39 @@ def after_three(kind, length, mask=None):
     return model(ids[:, :length], cache, mask)
 
 
-FIVE, NINE = torch.ones(1, 5, dtype=torch.bool), torch.full((1, 9), 3)
+MASK_5, IDS_9 = torch.ones(1, 5, dtype=torch.bool), torch.full((1, 9), 3)
 test_an_input_a_mask_or_a_cache_that_does_not_fit_is_refused = refused(
     {
-        r"mask has shape \(1, 5\), expected \(1, 8\)": lambda: after_three(GPT, 5, FIVE),
-        r"bool \(1, 5\), expected torch.bool \(1, 8\)": lambda: after_three(Llama, 5, FIVE),
-        "dtype torch.int64, expected torch.bool": lambda: after_three(GPT, 2, FIVE.long()),
-        "torch.int64.*expected torch.bool": lambda: after_three(Llama, 2, FIVE.long()),
+        r"mask has shape \(1, 5\), expected \(1, 8\)": lambda: after_three(GPT, 5, MASK_5),
+        r"bool \(1, 5\), expected torch.bool \(1, 8\)": lambda: after_three(Llama, 5, MASK_5),
+        "dtype torch.int64, expected torch.bool": lambda: after_three(GPT, 2, MASK_5.long()),
+        "torch.int64.*expected torch.bool": lambda: after_three(Llama, 2, MASK_5.long()),
         "got 9 tokens, expected at most context_length=8": lambda: after_three(GPT, 6),
         "got 9 tokens, expected at most context": lambda: after_three(Llama, 6),
-        "9 tokens, expected at most context_length=8": lambda: build(BERT)(NINE),
-        "9 tokens, expected at most context": lambda: build(Seq2Seq)(NINE, NINE[:, :2]),
-        "9 tokens, expected at most": lambda: build(Seq2Seq)(NINE[:, :2], NINE),
+        "9 tokens, expected at most context_length=8": lambda: build(BERT)(IDS_9),
+        "9 tokens, expected at most context": lambda: build(Seq2Seq)(IDS_9, IDS_9[:, :2]),
+        "9 tokens, expected at most": lambda: build(Seq2Seq)(IDS_9[:, :2], IDS_9),
     }
 )
 
 
-def configured(kind, **changes):
+def make_config(kind, **changes):
     return lambda: CONFIGS[kind](**SMALL | changes)
 
 
 test_impossible_configurations_are_refused = refused(
     {
-        "d_model=30 is not divisible by n_heads=4": configured(GPT, d_model=30),
-        "n_layers=0, expected at least 1": configured(Llama, n_layers=0),
-        "vocab_size=None, expected a whole number": configured(GPT, vocab_size=None),
-        "dropout=1.0, expected 0 <= dropout < 1": configured(BERT, dropout=1.0),
-        "d_ff=0, expected at least 1": configured(Seq2Seq, d_ff=0),
-        "n_segments=0, expected at least 1": configured(BERT, n_segments=0),
-        "d_model=15, expected an even number": configured(Seq2Seq, d_model=15, n_heads=3),
-        "end are 0, 1 and 11, expected three ids below 11": configured(Seq2Seq, end_id=11),
-        "n_heads=4 is not divisible by n_kv_heads=3": configured(Llama, n_kv_heads=3),
-        "heads are 5 wide, expected an even number": configured(Llama, head_dim=5),
-        "window=0, expected at least 1": configured(Llama, window=0),
+        "d_model=30 is not divisible by n_heads=4": make_config(GPT, d_model=30),
+        "n_layers=0, expected at least 1": make_config(Llama, n_layers=0),
+        "vocab_size=None, expected a whole number": make_config(GPT, vocab_size=None),
+        "dropout=1.0, expected 0 <= dropout < 1": make_config(BERT, dropout=1.0),
+        "d_ff=0, expected at least 1": make_config(Seq2Seq, d_ff=0),
+        "n_segments=0, expected at least 1": make_config(BERT, n_segments=0),
+        "d_model=15, expected an even number": make_config(Seq2Seq, d_model=15, n_heads=3),
+        "end are 0, 1 and 11, expected three ids below 11": make_config(Seq2Seq, end_id=11),
+        "n_heads=4 is not divisible by n_kv_heads=3": make_config(Llama, n_kv_heads=3),
+        "heads are 5 wide, expected an even number": make_config(Llama, head_dim=5),
+        "window=0, expected at least 1": make_config(Llama, window=0),
     }
 )
 
@@ -166,6 +166,6 @@ def test_compiled_in_one_graph_the_models_compute_and_learn_the_same():
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     program = Path(__file__).with_name("compiled_program.py")
     command = [sys.executable, "-W", "ignore", str(program), "cpu"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == ["GPT", "SpeedrunGPT", "BERT", "fit", "attention"]
+    process = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert process.returncode == 0, process.stderr
+    assert process.stdout.split() == ["GPT", "SpeedrunGPT", "BERT", "fit", "attention"]

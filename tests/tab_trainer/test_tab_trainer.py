@@ -133,7 +133,7 @@ def test_the_product_is_right_for_any_shape_and_any_strides(kind):
         for (const all of [a, b, c]) all.forEach((_, i) => { all[i] = random() - 0.5; });
         const A = turned & 1 ? M.view(a, 1, 0, m) : M.view(a, k);
         const B = turned & 2 ? M.view(b, 1, 0, k) : M.view(b, n);
-        const at = (V, i, j) => V.data[V.start + i * V.row + j * V.column];
+        const at = (V, i, j) => V.data[V.start + i * V.rowStride + j * V.columnStride];
         const expected = Array.from(c);
         for (let i = 0; i < m; i++) for (let j = 0; j < n; j++)
           for (let p = 0; p < k; p++) expected[i * n + j] += at(A, i, p) * at(B, p, j);
