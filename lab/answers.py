@@ -19,13 +19,17 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from lab import runs
 from scratchformer.models import GPT
-from scratchformer.training import TrainingConfig, fit, token_loss
+from scratchformer.training import TrainingConfig, fit
 from scratchformer_course.ch21_answers import exact
+from scratchformer_course.ch21_answers.exercises import (
+    right_advantages,
+    right_answer_targets,
+    right_dpo_loss,
+)
 from scratchformer_course.ch21_answers.world import (
     ANSWER,
     PROMPT,
@@ -37,30 +41,14 @@ from scratchformer_course.ch21_answers.world import (
     new_model,
     pages,
 )
-from scratchformer_course.measurements import FOLDER
 
-FILE = FOLDER / "answers.json"
 SEEDS, TUNING_SEED = range(5), 10
-BASE_STEPS, SFT_STEPS, STEPS, BATCH, GROUP, SHOWN = 400, 100, 40, 256, 8, 128
+BASE_STEPS, SFT_STEPS, STEPS, BATCH, GROUP, DEMONSTRATIONS = 400, 100, 40, 256, 8, 128
 RATES = (3e-4, 1e-3, 3e-3)  # to begin with
 LADDER = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2)
 ASKED = (17, 30, 42, 56, 64, 71, 85, 98)  # the film's questions
-SETTINGS: dict[str, Any] = {
-    "seeds": list(SEEDS),
-    "tuning_seed": TUNING_SEED,
-    "base_steps": BASE_STEPS,
-    "sft_steps": SFT_STEPS,
-    "steps": STEPS,
-    "batch": BATCH,
-    "group": GROUP,
-    "demonstrations": SHOWN,
-    "rates": RATES,
-    "asked": ASKED,
-}
-
-
-def loss(model: GPT, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    return token_loss(model(x), y)
+NAMES = "SEEDS TUNING_SEED BASE_STEPS SFT_STEPS STEPS BATCH GROUP DEMONSTRATIONS RATES ASKED"
+SETTINGS = runs.settings_of(globals(), NAMES)
 
 
 @functools.cache
@@ -73,7 +61,7 @@ def pretrained(steps: int) -> GPT:
 
     model = new_model(seed=0)
     config = TrainingConfig(steps, lr=1e-2, muon_lr=0.05, seed=0, warmup=steps // 10)
-    fit(model, batch, loss, config)
+    fit(model, batch, runs.nats, config)
     return model.eval()
 
 
@@ -109,17 +97,14 @@ def log_prob(model: GPT, ids: Tensor) -> Tensor:
 
 def fine_tuned(model: GPT, seed: int, lr: float, mask: bool = True) -> GPT:
     """`fit` on demonstrations, the loss on the answers; without a mask on the questions too."""
-    data = demonstrations(SHOWN, seed)
+    data = demonstrations(DEMONSTRATIONS, seed)
 
     def batch(generator):
         ids = data[torch.randint(len(data), (64,), generator=generator)]
-        targets = ids[:, 1:].clone()
-        if mask:
-            targets[:, : PROMPT - 1] = -100
-        return ids[:, :-1], targets
+        return ids[:, :-1], right_answer_targets(ids, PROMPT) if mask else ids[:, 1:]
 
     config = TrainingConfig(SFT_STEPS, lr=lr, seed=seed, warmup=10, weight_decay=0.0)
-    fit(model, batch, loss, config)
+    fit(model, batch, runs.nats, config)
     return model
 
 
@@ -130,11 +115,9 @@ def reinforced(model: GPT, seed: int, lr: float, beta: float = 0.0) -> GPT:
     for _ in range(STEPS):
         n = any_numbers(BATCH // GROUP, generator).repeat_interleave(GROUP)
         ids = respond(model, ask(n), generator)
-        log_p, r = log_prob(model, ids), is_right(ids)
-        if beta:
-            with torch.no_grad():
-                r = r - beta * (log_p - log_prob(start, ids))
-        r = r - r.view(-1, GROUP).mean(dim=1).repeat_interleave(GROUP)
+        log_p = log_prob(model, ids)
+        with torch.no_grad():
+            r = right_advantages(is_right(ids), log_p, log_prob(start, ids), beta, GROUP)
         step(optimizer, -(r * log_p).mean())
     return model
 
@@ -163,11 +146,11 @@ def preferred(model: GPT, seed: int, lr: float, beta: float) -> GPT:
     good, bad = torch.cat(chosen), torch.cat(refused)
     optimizer = optimizer_of(model, lr)
     with torch.no_grad():
-        before = log_prob(start, good) - log_prob(start, bad)
+        before = log_prob(start, good), log_prob(start, bad)
     for _ in range(STEPS):
         i = torch.randint(len(good), (BATCH // 2,), generator=generator)
-        gain = log_prob(model, good[i]) - log_prob(model, bad[i]) - before[i]
-        step(optimizer, -F.logsigmoid(beta * gain).mean())
+        now = log_prob(model, good[i]), log_prob(model, bad[i])
+        step(optimizer, right_dpo_loss(*now, before[0][i], before[1][i], beta))
     return model
 
 
@@ -277,8 +260,7 @@ def measure(options: argparse.Namespace) -> dict:
     return {"methods": methods, "film": filmed}
 
 
-def main(arguments: list[str] | None = None) -> dict:
-    return runs.carry_out(__doc__, FILE, measure, arguments, SETTINGS)
+main = runs.script(__doc__, "answers", measure, SETTINGS)
 
 
 def settings_of(tried: dict[str, float]) -> dict[str, float]:

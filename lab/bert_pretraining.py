@@ -32,7 +32,6 @@ from scratchformer.models import BERT, BERTConfig
 from scratchformer.models.pretrained import save_model
 from scratchformer.shipped import FOLDER as SHIPPED
 from scratchformer.training import TrainingConfig, eval_mode, fit, token_loss
-from scratchformer_course.measurements import FOLDER
 
 NAME = "english-german"
 SPECIAL_TOKENS = ["·", "[CLS]", "[SEP]", "[MASK]"]
@@ -48,19 +47,12 @@ FULL: dict[str, Any] = {
     "gaps": 300,  # pairs of each kind whose words are hidden
     "seeds": (0, 1, 2),
 }
-QUICK: dict[str, Any] = {
-    "texts": 1000,
-    "steps": 2,
-    "rates": (3e-3,),
-    "gaps": 4,
-    "seeds": (0,),
-}
+QUICK: dict[str, Any] = {"texts": 1000, "steps": 2, "rates": (3e-3,), "gaps": 4, "seeds": (0,)}
 START = 0.05  # standard deviation of a matrix before training
 WARMUP = 200  # steps in which the rate rises
 RECIPE: dict[str, Any] = SIZES | {"rows": ROWS, "hidden": HIDDEN, "warmup": WARMUP}
 RECIPE |= {"start": START, "single": SINGLE}
 SETTINGS = RECIPE | FULL
-STORED = FOLDER / "bert_pretraining.json"
 
 
 class Data:
@@ -300,7 +292,7 @@ def measure(options):
         "rates": {name: best_rates(data, size, dev_gaps, name) for name in ("BERT", "GPT")},
         "gaps": [],
     }
-    rates = {name: min(found, key=found.get) for name, found in result["rates"].items()}
+    rates = {name: min(losses, key=losses.get) for name, losses in result["rates"].items()}
     for seed in size["seeds"]:
         start = time.perf_counter()
         models = {"BERT": pretrained(data, seed, size["steps"], rates["BERT"])}
@@ -355,8 +347,7 @@ def ship(data, model, size, lr, seconds, development, tests, result):
     runs.store(folder / "record.json", record)
 
 
-def main(arguments=None):
-    return runs.carry_out(__doc__, STORED, measure, arguments, SETTINGS)
+main = runs.script(__doc__, "bert_pretraining", measure, SETTINGS)
 
 
 if __name__ == "__main__":

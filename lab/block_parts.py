@@ -12,8 +12,8 @@ the numbers.
 """
 
 import argparse
+import itertools
 from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -22,10 +22,9 @@ from torch.nn import functional as F
 from lab import runs
 from scratchformer.attention import MultiHeadAttention, causal_mask
 from scratchformer.blocks import FeedForward, TransformerBlock
-from scratchformer_course.measurements import FOLDER
 
-FILE = FOLDER / "block_parts.json"
-RATES, STARTS, SEEDS, STEPS, BATCH = (0.0003, 0.001, 0.003, 0.01), ("default", "he"), 3, 1000, 32
+RATES, STARTS, SEEDS = (0.0003, 0.001, 0.003, 0.01), ("default", "he"), 3
+EARLY, STEPS, BATCH = 300, 1000, 32
 C, HEADS, BLOCKS, T, TESTED = 32, 4, 4, 6, 1000
 LAYERS = (0, 1, 2, 4, 8, 16)  # those at which `fresh` looks
 TEXTS = ("the old king sleeps, and nobody", "may wake him until the sun is up")
@@ -36,20 +35,11 @@ VERSIONS = {  # d_model, heads: about as many weights in each that can learn
     "no network, 8 heads": (56, 8),
 }
 ALONE_STEPS, ALONE_BATCH = 500, 64
-SETTINGS: dict[str, Any] = {
-    "rates": RATES,
-    "starts": STARTS,
-    "seeds": SEEDS,
-    "steps": STEPS,
-    "early": 300,
-    "batch": BATCH,
-    "d_model": C,
-    "heads": HEADS,
-    "blocks": BLOCKS,
-    "alone": {"steps": ALONE_STEPS, "batch": ALONE_BATCH, "versions": VERSIONS},
-    "layers": LAYERS,
-    "texts": TEXTS,
-}
+SETTINGS = runs.settings_of(
+    globals(), "RATES STARTS SEEDS STEPS EARLY BATCH HEADS BLOCKS LAYERS TEXTS"
+)
+SETTINGS |= {"d_model": C}
+SETTINGS |= {"alone": {"steps": ALONE_STEPS, "batch": ALONE_BATCH, "versions": VERSIONS}}
 
 
 def no_residual(block: TransformerBlock, x: Tensor, mask: Tensor) -> Tensor:
@@ -68,10 +58,7 @@ def whole(block: TransformerBlock, x: Tensor, mask: Tensor) -> Tensor:
     return block(x, mask)
 
 
-WAYS: dict[str, Callable[..., Tensor]] = {
-    "the block": whole,
-    "no residual": no_residual,
-}
+WAYS: dict[str, Callable[..., Tensor]] = {"the block": whole, "no residual": no_residual}
 
 
 def he_start(module: nn.Module) -> None:
@@ -120,7 +107,7 @@ def trained(net: Stack, rate: float, seed: int, steps: int, batch: int) -> list[
         optimizer.zero_grad()
         F.cross_entropy(net(ids), due).backward()
         optimizer.step()
-        if step in (min(SETTINGS["early"], steps), steps):
+        if step in (min(EARLY, steps), steps):
             ids, due = court(TESTED, torch.Generator().manual_seed(1000))
             with torch.no_grad():
                 shares.append(round((net(ids).argmax(dim=1) == due).float().mean().item(), 3))
@@ -172,35 +159,29 @@ def measure(options: argparse.Namespace) -> dict:
     """`alone` and `deep`: name (-> start) -> rate -> shares of each seed. `fresh`: of each seed."""
     seeds, steps = (1, 3) if options.quick else (SEEDS, STEPS)
     alone: dict[str, dict] = {}
-    for name in VERSIONS:
-        for rate in RATES:
-            of_steps = min(steps, ALONE_STEPS)
-            shares = [alone_trial(name, rate, seed, of_steps) for seed in range(seeds)]
-            alone.setdefault(name, {})[rate] = shares
-            print(name, rate, shares, flush=True)
+    for name, rate in itertools.product(VERSIONS, RATES):
+        of_steps = min(steps, ALONE_STEPS)
+        shares = [alone_trial(name, rate, seed, of_steps) for seed in range(seeds)]
+        alone.setdefault(name, {})[rate] = shares
+        print(name, rate, shares, flush=True)
     untrained = {}
-    for stream in (False, True):
-        for norm in (False, True):
-            for start in ("default", "zero", "he"):
-                for causal in (False, True):
-                    parts = [(stream, "stream"), (norm, "norm"), (causal, "mask")]
-                    name = ", ".join([*(part for has, part in parts if has), start])
-                    of = (fresh(stream, norm, start, causal, seed) for seed in range(seeds))
-                    untrained[name] = list(of)
-                    print(name, untrained[name], flush=True)
+    both = (False, True)
+    for stream, norm, start, causal in itertools.product(
+        both, both, ("default", "zero", "he"), both
+    ):
+        parts = [(stream, "stream"), (norm, "norm"), (causal, "mask")]
+        name = ", ".join([*(part for has, part in parts if has), start])
+        untrained[name] = [fresh(stream, norm, start, causal, seed) for seed in range(seeds)]
+        print(name, untrained[name], flush=True)
     deep: dict[str, dict] = {}
-    for name in WAYS:
-        for start in STARTS:
-            for rate in RATES:
-                tries = [deep_trial(name, start, rate, seed, steps) for seed in range(seeds)]
-                deep.setdefault(name, {}).setdefault(start, {})[rate] = tries
-                print(name, start, rate, tries, flush=True)
+    for name, start, rate in itertools.product(WAYS, STARTS, RATES):
+        tries = [deep_trial(name, start, rate, seed, steps) for seed in range(seeds)]
+        deep.setdefault(name, {}).setdefault(start, {})[rate] = tries
+        print(name, start, rate, tries, flush=True)
     return {"alone": alone, "deep": deep, "fresh": untrained}
 
 
-def main(arguments: list[str] | None = None) -> dict:
-    torch.set_num_threads(1)
-    return runs.carry_out(__doc__, FILE, measure, arguments, SETTINGS)
+main = runs.script(__doc__, "block_parts", measure, SETTINGS, threads=1)
 
 
 if __name__ == "__main__":

@@ -19,18 +19,15 @@ from functools import partial
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
-from torch.nn.utils import clip_grad_norm_
 from torch.nn.utils.rnn import pad_sequence
 
 from lab import runs
 from scratchformer.attention import recorded_attention
+from scratchformer.data.masking import IGNORED
 from scratchformer.data.synthetic_pairs import random_sentence
 from scratchformer.models import Seq2Seq, Seq2SeqConfig
-from scratchformer.training import learning_rate
-from scratchformer_course.measurements import FOLDER
+from scratchformer.training import TrainingConfig, fit, token_loss
 
-FILE = FOLDER / "bottleneck.json"
 PAD, BEGIN, END = 0, 1, 2
 RATES, WARMUP, BATCH = (0.001, 0.002, 0.004, 0.008), 100, 32
 LENGTHS = {  # steps of the runs that are scored
@@ -89,24 +86,21 @@ def handed_over(name: str, model: Seq2Seq, source: Tensor) -> tuple[Tensor, Tens
 
 def train(name: str, rate: float, steps: int, seed: int) -> Seq2Seq:
     torch.manual_seed(seed)
-    config = Seq2SeqConfig(len(WORDS), 20, d_model=64, n_heads=4, n_layers=2)
-    model, generator = Seq2Seq(config), random.Random(seed)
-    weights = model.parameters()
-    optimizer = torch.optim.AdamW(weights, betas=(0.9, 0.98), weight_decay=0.0, fused=True)
-    warmup = min(WARMUP, steps // 2)
-    for step in range(steps):
-        pairs = [random_sentence(generator) for _ in range(BATCH)]
+    model = Seq2Seq(Seq2SeqConfig(len(WORDS), 20, d_model=64, n_heads=4, n_layers=2))
+    drawn = random.Random(seed)
+
+    def batch(_: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
+        pairs = [random_sentence(drawn) for _ in range(BATCH)]
         rows = [[IDS[word] for word in german.split()] for _, german in pairs]
-        inputs = padded([[BEGIN, *row] for row in rows])
-        labels = padded([[*row, END] for row in rows], -100)
-        logits = model.decode(
-            inputs, *handed_over(name, model, sources([english for english, _ in pairs]))
-        )
-        optimizer.param_groups[0]["lr"] = learning_rate(step, lr=rate, steps=steps, warmup=warmup)
-        optimizer.zero_grad()
-        F.cross_entropy(logits.flatten(0, 1), labels.flatten()).backward()
-        clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
+        inputs, targets = [[BEGIN, *row] for row in rows], [[*row, END] for row in rows]
+        return sources([english for english, _ in pairs]), padded(inputs), padded(targets, IGNORED)
+
+    def loss(model: Seq2Seq, source: Tensor, inputs: Tensor, targets: Tensor):
+        return token_loss(model.decode(inputs, *handed_over(name, model, source)), targets)
+
+    warmup = min(WARMUP, steps // 2)
+    config = TrainingConfig(steps, rate, seed, warmup=warmup, betas=(0.9, 0.98), weight_decay=0.0)
+    fit(model, batch, loss, config)
     return model.eval()
 
 
@@ -151,8 +145,9 @@ def translations(model: Seq2Seq) -> list[dict]:
     return losses
 
 
-def measure(name: str, lengths: tuple[int, ...], tested: int) -> dict:
+def measure(name: str, options: argparse.Namespace) -> dict:
     """Rates chosen on development, then three seeds on the tests."""
+    lengths, tested = ((4, 8), 30) if options.quick else (LENGTHS[name], TESTED)
     development = sentences("seen", 10**6, tested // 3)
     known = set(development)
     tests = {
@@ -178,15 +173,8 @@ def measure(name: str, lengths: tuple[int, ...], tested: int) -> dict:
     return result | {"tuning": tuning, "rate": rate, "runs": scored}
 
 
-def main(arguments: list[str] | None = None) -> dict:
-    torch.set_num_threads(1)
-
-    def part(name: str, options: argparse.Namespace) -> dict:
-        size = ((4, 8), 30) if options.quick else (LENGTHS[name], TESTED)
-        return measure(name, *size)
-
-    parts = {name: partial(part, name) for name in LENGTHS}
-    return runs.carry_out_parts(__doc__, FILE, parts, arguments, SETTINGS)
+PARTS = {name: partial(measure, name) for name in LENGTHS}
+main = runs.script(__doc__, "bottleneck", PARTS, SETTINGS, threads=1)
 
 
 if __name__ == "__main__":

@@ -23,9 +23,7 @@ from scratchformer.shipped import shipped_record
 from scratchformer.tokenizers import CharTokenizer
 from scratchformer.training import eval_mode, evaluate, train
 from scratchformer_course.ch10_bigram_to_gpt.exercises import RightGPT
-from scratchformer_course.measurements import FOLDER
 
-FILE = FOLDER / "climb.json"
 C, CONTEXT, SEEDS = 32, 8, (0, 1, 2)
 STEPS, RATE, RATES = 300, 0.01, (0.003, 0.01)
 SHORT: dict[str, Any] = {"batch_size": 32, "context_length": CONTEXT, "weight_decay": 0.0}
@@ -169,8 +167,7 @@ def measure(options: argparse.Namespace) -> dict:
     return {"rungs": rungs, "without": without}
 
 
-def main(arguments: list[str] | None = None) -> dict:
-    return runs.carry_out(__doc__, FILE, measure, arguments, SETTINGS)
+main = runs.script(__doc__, "climb", measure, SETTINGS)
 
 
 if __name__ == "__main__":

@@ -13,17 +13,16 @@ from scratchformer.models import GPT
 from scratchformer.shipped import shipped_record
 from scratchformer_course.ch10_bigram_to_gpt.exercises import RightGPT
 from scratchformer_course.ch11_training.stored_steps import training_record
-from scratchformer_course.measurements import FOLDER, load_measurements
+from scratchformer_course.measurements import load_measurements
 from scratchformer_course.page_model.speedrun import SpeedrunConfig, SpeedrunGPT
 from scratchformer_course.tab_trainer.race import CONFIG, FIXED, TRAINING
 
-FILE = FOLDER / "contests.json"
 LEVEL = 0.005  # nats: two losses that are as near as this are called level
 SETTINGS = {"level": LEVEL}
 
 
 def row(page: str, name: str, parameters: int, steps: int, batch: int, losses: list) -> dict:
-    """A network; `batch` is how many characters (or tokens) it predicts in a step."""
+    """A network; `batch` is how many characters it predicts in a step."""
     trained = {"parameters": parameters, "steps": steps, "guesses": steps * batch}
     return {"page": page, "name": name, **trained, "losses": losses}
 
@@ -82,7 +81,7 @@ def large_run(corpus: str) -> dict:
 
 
 def contests() -> list[dict]:
-    """Every network with the best table of the same text; chapter 18's loss is per character."""
+    """Every network with the best table of the same text."""
     splits = load_measurements("taken_apart")["splits"]
     counted, chosen = (splits[split]["counts"] for split in ("validation", "development"))
     order = min(chosen, key=chosen.__getitem__)
@@ -91,12 +90,6 @@ def contests() -> list[dict]:
     plays = load_measurements("forecast")["corpora"]["playhouse"]["counts"]
     table = {"text": "Playhouse", "table": f"{plays['order']}-grams", "counted": plays["loss"]}
     rows.append(large_run("playhouse") | table)
-    short = load_measurements("short_runs")
-    run, of = short["chapter 18"], short["settings"]["training"]
-    table |= {"table": "5 tokens", "counted": round(run["counted"]["5"], 4)}
-    batch, losses = of["batch_size"] * of["context_length"], [round(run["loss"], 4)]
-    network = row("18_gpt2", "GPT on tokens", run["parameters"], run["steps"], batch, losses)
-    rows.append(network | table)
     return [row | judged(row["counted"] - statistics.mean(row["losses"])) for row in rows]
 
 
@@ -111,8 +104,7 @@ def measure(_: argparse.Namespace) -> dict:
     return {"contests": contests()}
 
 
-def main(arguments: list[str] | None = None) -> dict:
-    return runs.carry_out(__doc__, FILE, measure, arguments, SETTINGS, quick=False)
+main = runs.script(__doc__, "contests", measure, SETTINGS, quick=False)
 
 
 if __name__ == "__main__":

@@ -28,9 +28,7 @@ from lab import runs
 from scratchformer.cli import read_config
 from scratchformer.models import GPT, GPTConfig
 from scratchformer.training import distributed, parameter_groups, token_loss, update
-from scratchformer_course.measurements import FOLDER
 
-STORED = FOLDER / "ddp.json"
 SMALL: dict[str, Any] = {
     "d_model": 192,
     "n_heads": 6,
@@ -152,8 +150,7 @@ def measure(options) -> dict:
     return result
 
 
-def main(arguments: list[str] | None = None) -> None:
-    print(*runs.carry_out(__doc__, STORED, measure, arguments, SETTINGS)["rows"], sep="\n")
+main = runs.script(__doc__, "ddp", measure, SETTINGS)
 
 
 if __name__ == "__main__":

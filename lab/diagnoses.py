@@ -15,15 +15,14 @@ from lab import runs
 from scratchformer_course.ch23_silent_bugs.examination import CHARACTERS, ROWS, STEPS, examine
 from scratchformer_course.ch23_silent_bugs.faults import FAULTS, HEALTHY
 from scratchformer_course.ch23_silent_bugs.program import Program
-from scratchformer_course.measurements import FOLDER
 
-FILE = FOLDER / "diagnoses.json"
 SETTINGS = {"characters": CHARACTERS, "steps": STEPS, "rows": ROWS}
 
 
 def measure(options: argparse.Namespace) -> dict:
     """The entries of all healthy programs and of all with a fault."""
-    stored = runs.read(FILE) if FILE.exists() else {}
+    path = runs.path_of("diagnoses")
+    stored = runs.read(path) if path.exists() else {}
     programs = {
         "twins": {name: Program(setting) for name, setting in HEALTHY.items()},
         "patients": {name: fault.program for name, fault in FAULTS.items()},
@@ -42,8 +41,7 @@ def measure(options: argparse.Namespace) -> dict:
     return entries
 
 
-def main(arguments: list[str] | None = None) -> dict:
-    return runs.carry_out(__doc__, FILE, measure, arguments, SETTINGS, quick=False)
+main = runs.script(__doc__, "diagnoses", measure, SETTINGS, quick=False)
 
 
 if __name__ == "__main__":

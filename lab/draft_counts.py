@@ -55,14 +55,10 @@ def measure(options: argparse.Namespace) -> dict:
     text = runs.load_text(write=options.write)
     tables = packed(counted(text[: int(TRAINED * len(text))]))
     print([table.count("\t") for table in tables], sum(map(len, tables)))
-    return {
-        "command": "python -m lab.draft_counts --write",
-        "tables": tables,
-    }
+    return {"command": "python -m lab.draft_counts --write", "tables": tables}
 
 
-def main(arguments: list[str] | None = None) -> dict:
-    return runs.carry_out(__doc__, STORED, measure, arguments, quick=False)
+main = runs.script(__doc__, STORED, measure, quick=False)
 
 
 if __name__ == "__main__":

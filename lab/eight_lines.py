@@ -1,15 +1,14 @@
 """What chapter 23's eight lines say of the causal classes of transformers -> eight_lines.json.
 
-Usage: python -m lab.eight_lines [--write] [--releases FOLDER] [--only KIND ...]
+Usage: python -m lab.eight_lines [--write] [--only KIND ...]
 
 The classes are built as in `lab.in_public`, small and with the random weights that they begin
-with, and `future_changes_nothing` reads one batch with each. FOLDER holds other releases. Of a
-class that the lines stop at, `off` is how far a later token moves an earlier logit.
+with, and `future_changes_nothing` reads one batch with each: those of the release that is
+installed, or that `PYTHONPATH` names. Of a class that the lines stop at, `off` is how far a later
+token moves an earlier logit.
 """
 
-import sys
 from collections.abc import Iterable
-from functools import partial
 from typing import Any
 
 import torch
@@ -17,15 +16,13 @@ import torch
 from lab import in_public, runs
 from lab.in_public_why import DESIGN
 from scratchformer_course.ch23_silent_bugs.exercises import right_future_changes_nothing
-from scratchformer_course.measurements import FOLDER
 
-FILE = FOLDER / "eight_lines.json"
 ROWS, TOKENS = 2, 16
 SETTINGS = {"rows": ROWS, "tokens": TOKENS, "largest": in_public.LARGEST}
 
 
 def examine(kind: str, name: str) -> list[dict[str, Any]]:
-    """One row: the verdict of the eight lines, or why there is no small model of this class."""
+    """A row if the eight lines stop at a class, or if there is no small model of it; or none."""
     try:
         inner = in_public.built(kind, name)
         generator = torch.Generator().manual_seed(0)
@@ -47,28 +44,21 @@ def examine(kind: str, name: str) -> list[dict[str, Any]]:
         why = " ".join(f"{type(error).__name__}: {error}".split())[:160]
         return [{"verdict": "not built", "why": why}]
     off, moved = (float(f"{x:.1g}") for x in (off, moved))
-    return [{"verdict": "fine" if fine else "sees the future", "off": off, "moved": moved}]
+    return [] if fine else [{"verdict": "sees the future", "off": off, "moved": moved}]
 
 
 def sweep(only: Iterable[str] = ()) -> dict[str, Any]:
     """Kinds that pass, and the rows of all others, in the release that is installed."""
-    release = in_public.quiet_release()
-    rows = []
-    for kind, name in in_public.classes().items():
-        if not only or kind in only:
-            rows += in_public.apart(kind, name, examine)
-            print(release, rows[-1], file=sys.stderr, flush=True)
-    fine = [row["kind"] for row in rows if row.get("verdict") == "fine"]
-    return {"fine": fine, "rows": [row for row in rows if row.get("verdict") != "fine"]}
+    swept = in_public.sweep(only, examine)
+    return {"fine": swept["healthy"], "rows": [told(row) for row in swept["rows"]]}
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = runs.command_line(__doc__ or "", FILE.name, quick=False)
-    store = partial(runs.Kept, FILE, SETTINGS)
-    kept, _ = in_public.over_releases("lab.eight_lines", parser, arguments, store, sweep)
-    for release in kept.part("releases").values():
-        release["rows"] = [told(row) for row in release["rows"]]
-    kept.keep()
+    parser = runs.command_line(__doc__ or "", "eight_lines.json", quick=False)
+    parser.add_argument("--only", nargs="*", default=[], metavar="KIND")
+    options = parser.parse_args(arguments)
+    kept = runs.Kept("eight_lines", SETTINGS, options.write)
+    kept.once("releases", in_public.quiet_release(), job=lambda: sweep(options.only))
 
 
 def told(row: dict[str, Any]) -> dict[str, Any]:

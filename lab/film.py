@@ -19,14 +19,11 @@ from scratchformer.generation import generate
 from scratchformer.models import GPT
 from scratchformer.tokenizers import CharTokenizer
 from scratchformer_course.ch11_training.stored_steps import load_checkpoints, training_record
-from scratchformer_course.measurements import FOLDER
 
-FILE = FOLDER / "film.json"
 FRAMES = (0, 20, 100, 300, 500, 1000, 2000, 5000)
 PROMPT, WRITTEN, TEMPERATURE, SEED = "JULIET:\n", 121, 0.7, 1
 LINE, BLOCK, HEAD = "To be, or not", 0, 3  # the head that comes to read the character before
-SETTINGS = {"prompt": PROMPT, "temperature": TEMPERATURE, "seed": SEED, "written": WRITTEN,
-            "line": LINE, "block": BLOCK, "head": HEAD, "frames": FRAMES}  # fmt: skip
+SETTINGS = runs.settings_of(globals(), "PROMPT TEMPERATURE SEED WRITTEN LINE BLOCK HEAD FRAMES")
 
 
 def frame(model: GPT, tok: CharTokenizer) -> dict:
@@ -75,8 +72,7 @@ def measure(options: argparse.Namespace) -> dict:
     }
 
 
-def main(arguments: list[str] | None = None) -> dict:
-    return runs.carry_out(__doc__, FILE, measure, arguments, SETTINGS, quick=False)
+main = runs.script(__doc__, "film", measure, SETTINGS, quick=False)
 
 
 if __name__ == "__main__":

@@ -21,10 +21,8 @@ from torch import Tensor, nn
 from lab import runs
 from scratchformer.data import load_corpus, train_val_split
 from scratchformer.tokenizers import CharTokenizer
-from scratchformer_course.ch04_first_network.exercises import right_cross_entropy
-from scratchformer_course.measurements import FOLDER
+from scratchformer_course.ch04_first_network.exercises import RightTextNetwork, right_cross_entropy
 
-FILE = FOLDER / "first_network.json"
 FRAMES = (0, 1, 10, 30, 100, 300, 1000, 2000)
 LARGER = ((128, 2000), (512, 2000), (128, 8000), (512, 8000))  # hidden numbers and steps, 3 seeds
 RATES, ALPHAS, ORDERS = (0.1, 0.3, 1.0, 3.0, 10.0), (1, 0.3, 0.1, 0.03, 0.01), range(1, 7)
@@ -46,27 +44,19 @@ SETTINGS: dict[str, Any] = {
 }
 
 
-class Network(nn.Module):
-    """The worked answer to the chapter's exercise."""
-
-    def __init__(self, vocab_size: int, hidden: int = 128):
-        super().__init__()
-        self.embed = nn.Embedding(vocab_size, 32)
-        self.hidden = nn.Linear(8 * 32, hidden)
-        self.out = nn.Linear(hidden, vocab_size)
-
-    def forward(self, ids: Tensor) -> Tensor:
-        return self.out(self.hidden(self.embed(ids).flatten(1)).relu())
+def new_network(vocab_size: int, hidden: int = 128) -> Any:
+    """The worked answer to the chapter's exercise, which reads eight characters."""
+    return RightTextNetwork(vocab_size, 8, 32, hidden)
 
 
-def of_the_page(vocab_size: int) -> Network:
+def of_the_page(vocab_size: int) -> Any:
     """The network with the weights that the chapter draws, in 64-bit numbers."""
     generator = torch.Generator().manual_seed(SEED)
 
     def drawn(*shape: int) -> Tensor:
         return torch.randn(shape, generator=generator, dtype=torch.float64)
 
-    network = Network(vocab_size).double()
+    network = new_network(vocab_size).double()
     with torch.no_grad():
         network.embed.weight.copy_(drawn(vocab_size, 32))
         network.hidden.weight.copy_(drawn(256, 128).T / 16)
@@ -77,7 +67,7 @@ def of_the_page(vocab_size: int) -> Network:
 
 
 def train(
-    network: Network, train_ids: Tensor, steps: int, seed: int, rate: float = RATE
+    network: nn.Module, train_ids: Tensor, steps: int, seed: int, rate: float = RATE
 ) -> Iterator[int]:
     """Yields the number of the step before each one, and at last `steps`."""
     generator = torch.Generator().manual_seed(seed)
@@ -95,7 +85,7 @@ def train(
 
 
 @torch.no_grad()
-def loss_of(network: Network, ids: Tensor) -> float:
+def loss_of(network: nn.Module, ids: Tensor) -> float:
     """The mean loss over all windows of a text."""
     nines = ids.unfold(0, 9, 1)
     losses = [right_cross_entropy(network(x[:, :8]), x[:, 8]) * len(x) for x in nines.split(8192)]
@@ -103,7 +93,7 @@ def loss_of(network: Network, ids: Tensor) -> float:
 
 
 @torch.no_grad()
-def frame(network: Network, tok: CharTokenizer, val_ids: Tensor) -> dict:
+def frame(network: nn.Module, tok: CharTokenizer, val_ids: Tensor) -> dict:
     """The loss, and what is written."""
     generator, ids = torch.Generator().manual_seed(SPEECH), tok.encode(PROMPT)
     for _ in range(WRITTEN):
@@ -138,7 +128,7 @@ def larger(_: argparse.Namespace) -> dict:
         losses = []
         for seed in range(3):
             torch.manual_seed(seed)
-            network = Network(tok.vocab_size, hidden)
+            network = new_network(tok.vocab_size, hidden)
             for _step in train(network, train_ids, steps, seed):
                 pass
             losses.append(loss_of(network, val_ids))
@@ -154,15 +144,15 @@ def rates(_: argparse.Namespace) -> dict:
     """The loss on the development part, the last tenth of the training text, for each rate."""
     tok, train_ids, _val = texts()
     core_ids, dev_ids = train_val_split(train_ids, 0.9)
-    by_kind = {}
+    by_rate = {}
     for rate in RATES:
         network = of_the_page(tok.vocab_size)
         for _step in train(network, core_ids, FRAMES[-1], SEED, rate):
             pass
         loss = loss_of(network, dev_ids)
-        by_kind[f"{rate:g}"] = loss if math.isfinite(loss) else None
+        by_rate[f"{rate:g}"] = loss if math.isfinite(loss) else None
         print(f"rate {rate:g}: {loss}", flush=True)
-    return {"development": by_kind}
+    return {"development": by_rate}
 
 
 def counted(_: argparse.Namespace) -> dict:
@@ -170,14 +160,14 @@ def counted(_: argparse.Namespace) -> dict:
     tok, train_ids, val_ids = texts()
     train_text, val = (tok.decode(part.tolist()) for part in (train_ids, val_ids))
     core, dev = (tok.decode(part.tolist()) for part in train_val_split(train_ids, 0.9))
-    found = {}
+    by_order = {}
     for n in ORDERS:
         scores = {alpha: ngram_loss(core, dev, n, alpha, tok.vocab_size) for alpha in ALPHAS}
         alpha = min(ALPHAS, key=scores.__getitem__)
         loss = ngram_loss(train_text, val, n, alpha, tok.vocab_size)
-        found[str(n)] = {"alpha": alpha, "loss": round(loss, 3)}
-        print(n, found[str(n)], flush=True)
-    return {"orders": found}
+        by_order[str(n)] = {"alpha": alpha, "loss": round(loss, 3)}
+        print(n, by_order[str(n)], flush=True)
+    return {"orders": by_order}
 
 
 def ngram_loss(text: str, scored: str, n: int, alpha: float, vocab_size: int) -> float:
@@ -196,9 +186,8 @@ def count(text: str, n: int) -> Counter:
     return Counter(text[i : i + n] for i in range(len(text) - n + 1))
 
 
-def main(arguments: list[str] | None = None) -> dict:
-    parts = {"run": run, "larger": larger, "rates": rates, "counted": counted}
-    return runs.carry_out_parts(__doc__, FILE, parts, arguments, SETTINGS)
+PARTS = {"run": run, "larger": larger, "rates": rates, "counted": counted}
+main = runs.script(__doc__, "first_network", PARTS, SETTINGS)
 
 
 if __name__ == "__main__":

@@ -16,15 +16,13 @@ picks for one budget, half of it and twice of it. All together takes about 20 mi
 import math
 import time
 from dataclasses import asdict
-from typing import Any
 
 import numpy as np
 
 from lab import law, runs
 from scratchformer_course.ch16_scaling.joint import fit_joint
-from scratchformer_course.measurements import FOLDER, load_measurements
+from scratchformer_course.measurements import load_measurements
 
-STORED = FOLDER / "forecast.json"
 STAGES = "--write", "--large --write"  # what measures all of it, one after the other
 SMALL = 7e11  # operations, 6 N D
 MORE = {  # cells that are not in law.json, or need more seeds there: width, steps, seed
@@ -35,16 +33,7 @@ LARGE = 96, 9920  # width and steps: ten times the operations of the largest sma
 SEEDS, DRAWS = (0, 1, 2), 400
 SIZES, BUDGET = (25, 36, 51), 5e11  # half of the size that the law picks, that size, and twice it
 ORDERS = range(2, 11)  # of counts
-SETTINGS: dict[str, Any] = {
-    "small": SMALL,
-    "large": LARGE,
-    "seeds": SEEDS,
-    "draws": DRAWS,
-    "more": MORE,
-    "sizes": SIZES,
-    "budget": BUDGET,
-    "orders": list(ORDERS),
-}
+SETTINGS = runs.settings_of(globals(), "SMALL LARGE SEEDS DRAWS MORE SIZES BUDGET ORDERS")
 
 
 def train(corpus: str, cells: list[tuple[int, int, int]]) -> list[dict]:
@@ -130,13 +119,15 @@ def after(foretold: dict) -> dict:
 
 
 def main(arguments: list[str] | None = None) -> dict:
-    parser = runs.command_line(__doc__, STORED.name, quick=False)
+    parser = runs.command_line(__doc__, "forecast.json", quick=False)
     parser.add_argument("--large", action="store_true", help="train the large runs")
     options = parser.parse_args(arguments)
     runs.load_text(write=True)  # whether stored or not: Playhouse must not stand in for it
-    result = (after(runs.read(STORED)) if options.large else before()) | runs.stamp()
+    result = (
+        after(runs.read(runs.path_of("forecast"))) if options.large else before()
+    ) | runs.stamp()
     if options.write:
-        runs.store(STORED, result)
+        runs.store(runs.path_of("forecast"), result)
     for corpus, part in result["corpora"].items():
         print(corpus, part["forecast"], [run["losses"]["val"] for run in part["large"]])
     return result

@@ -1,36 +1,28 @@
 """What `diagnose` says of the causal classes of transformers -> measurements/in_public.json.
 
-Usage: python -m lab.in_public [--write] [--releases FOLDER] [--only KIND ...] [--strict]
+Usage: python -m lab.in_public [--write] [--only KIND ...] [--strict]
 
-Each class is built small, with random weights, and examined in a process of its own. FOLDER holds
-other releases, each as `pip install --no-deps --target FOLDER/5.13.1 transformers==5.13.1` makes
-it; a release that is stored already is kept. With --strict the exit status is 1 if something is
-found that `lab.in_public_why` does not explain.
+Each class is built small, with random weights, and examined in a process of its own. Another
+release is examined where `PYTHONPATH` names its folder, as `pip install --no-deps --target FOLDER
+transformers==5.13.1` makes it; those that are stored already are kept. With --strict the exit
+status is 1 if something is found that `lab.in_public_why` does not explain.
 """
 
-import argparse
-import contextlib
 import importlib
 import json
 import multiprocessing
-import os
 import re
-import subprocess
 import sys
 import time
 import warnings
 from collections.abc import Callable, Iterable
-from functools import partial
-from pathlib import Path
 from typing import Any
 
 import torch
 
 from lab import runs
 from lab.in_public_why import explained
-from scratchformer_course.measurements import FOLDER
 
-FILE = FOLDER / "in_public.json"
 SECONDS, LARGEST = 30, 8_000_000  # of processor time for one class, and its weights
 VOCABULARY, LENGTH = 67, 32
 SETTINGS = {"seconds": SECONDS, "largest": LARGEST, "vocabulary": VOCABULARY, "length": LENGTH}
@@ -216,15 +208,14 @@ def quiet_release() -> str:
     return transformers.__version__
 
 
-def sweep(only: Iterable[str] = ()) -> dict[str, Any]:
-    """The kinds of which nothing is to be said, and the rows of all others."""
-    release = quiet_release()
+def sweep(only: Iterable[str] = (), by: Callable | None = None) -> dict[str, Any]:
+    """The kinds of which nothing is to be said, and the rows that `apart` gives of all others."""
     healthy, rows, start = [], [], time.perf_counter()
     for kind, name in classes().items():
         if only and kind not in only:
             continue
-        result = apart(kind, name)
-        print(release, kind, json.dumps(result)[:300], file=sys.stderr, flush=True)
+        result = apart(kind, name, by)
+        print(kind, json.dumps(result)[:300], file=sys.stderr, flush=True)
         rows += result
         if not result:
             healthy.append(kind)
@@ -232,48 +223,13 @@ def sweep(only: Iterable[str] = ()) -> dict[str, Any]:
     return {"seconds": seconds, "healthy": healthy, "rows": rows}
 
 
-def elsewhere(script: str, folder: Path, only: Iterable[str]) -> dict[str, Any]:
-    """What a script of the lab prints with the release in a folder, by another interpreter."""
-    places = os.pathsep.join([str(folder), str(runs.ROOT)])
-    command = [sys.executable, "-m", script, "--print", "--only", *only]
-    environment = os.environ | {"PYTHONPATH": places}
-    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True)
-    return json.loads(done.stdout)
-
-
-def over_releases(
-    script: str,
-    parser: argparse.ArgumentParser,
-    arguments: list[str] | None,
-    kept: Callable[[bool], runs.Kept],
-    sweep: Callable[[Iterable[str]], dict],
-) -> tuple[runs.Kept, argparse.Namespace]:
-    """What a script finds in all releases of a folder, those that are stored included."""
-    parser.add_argument("--releases", type=Path, help="a folder of other releases")
-    parser.add_argument("--only", nargs="*", default=[], metavar="KIND")
-    parser.add_argument("--print", action="store_true", help="only print this release, as JSON")
-    options = parser.parse_args(arguments)
-    if options.print:
-        with contextlib.redirect_stdout(sys.stderr):
-            release = sweep(options.only)
-        print(json.dumps(release))
-        sys.exit(0)
-    stored = kept(options.write)
-    for folder in sorted(options.releases.iterdir()) if options.releases else ():
-        job = partial(elsewhere, script, folder, options.only)
-        stored.once("releases", folder.name, job=job)
-    return stored, options
-
-
 def main(arguments: list[str] | None = None) -> int:
-    import transformers
-
-    parser = runs.command_line(__doc__ or "", FILE.name, quick=False)
+    parser = runs.command_line(__doc__ or "", "in_public.json", quick=False)
+    parser.add_argument("--only", nargs="*", default=[], metavar="KIND")
     parser.add_argument("--strict", action="store_true", help="1 for what is not explained")
-    kept, options = over_releases(
-        "lab.in_public", parser, arguments, partial(runs.Kept, FILE, SETTINGS), sweep
-    )
-    kept.once("releases", transformers.__version__, job=lambda: sweep(options.only))
+    options = parser.parse_args(arguments)
+    kept = runs.Kept("in_public", SETTINGS, options.write)
+    kept.once("releases", quiet_release(), job=lambda: sweep(options.only))
     releases = dict(sorted(kept.part("releases").items(), key=lambda item: in_order(item[0])))
     lines = []
     for release, of_release in releases.items():
@@ -283,7 +239,7 @@ def main(arguments: list[str] | None = None) -> int:
             for row in of_release["rows"]
             if not row["why"]
         ]
-    kept.found["releases"] = releases
+    kept.result["releases"] = releases
     kept.keep()
     print("\n".join(lines) or "all is explained")
     return int(options.strict and bool(lines))

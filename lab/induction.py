@@ -21,31 +21,23 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from lab import runs
-from lab.inside import changed, heads_changed
+from lab.inside import changed, mixing, recorded, replaced
 from scratchformer.attention import recorded_attention
 from scratchformer.models import GPT
-from scratchformer.training import TrainingConfig, eval_mode, fit, token_loss
+from scratchformer.training import TrainingConfig, eval_mode, fit
 from scratchformer_course.ch22_inside.songs import LETTERS, heard, new_model, songs
-from scratchformer_course.measurements import FOLDER
 
-FILE = FOLDER / "induction.json"
 SEEDS, STEPS, LONG = range(5), 300, 2400
 FRAMES = (0, 40, 80, *range(100, 181, 10), 200, 240, 300)
 HEADS = [(block, head) for block in (0, 1) for head in range(4)]
 SHOWN, FILMED = 20, 0  # notes of the song that is shown, and the seed of its run
-SETTINGS: dict[str, Any] = {
-    "seeds": list(SEEDS),
-    "steps": STEPS,
-    "long": LONG,
-    "frames": FRAMES,
-    "shown": SHOWN,
-    "filmed": FILMED,
-}
+SETTINGS = runs.settings_of(globals(), "SEEDS STEPS LONG FRAMES SHOWN FILMED")
 LEVELS = "0123456789abcdefghijklmnopqrstuvwxyz"  # of a weight or a chance
 
 Songs = Callable[[int, torch.Generator], Tensor]
@@ -64,7 +56,7 @@ def trained(model: GPT, seed: int, watch: Callable, steps: int, data: Songs = so
     config = TrainingConfig(
         steps, lr=1e-2, seed=seed, weight_decay=0.0, warmup=20, schedule="constant"
     )
-    fit(model, batch, lambda m, x, y: token_loss(m(x), y), config, callbacks=[watch])
+    fit(model, batch, runs.nats, config, callbacks=[watch])
     return model.eval()
 
 
@@ -106,7 +98,7 @@ def scores(model: GPT, ids: Tensor) -> list[list[list[float]]]:
     """For each block the heads' weights on the note before, and their induction scores."""
     weights = maps_of(model, ids[:, :-1])
     pair = on_the_note_before(weights), induction_score(weights, ids[:, :-1])
-    return [[rounded(each[block]) for each in pair] for block in range(len(weights))]
+    return [[rounded(of_heads[block]) for of_heads in pair] for block in range(len(weights))]
 
 
 def rounded(x: Tensor) -> list[float]:
@@ -120,13 +112,13 @@ def silenced(model: GPT, heads: Heads) -> Iterator[None]:
 
     def without(block: int, x: Tensor) -> Tensor:
         x = x.clone()  # (B, T, C), the heads side by side
-        for own in (slice(width * h, width * h + width) for b, h in heads if b == block):
-            x[..., own] = x[..., own].mean(dim=(0, 1))
+        for columns in (slice(width * h, width * h + width) for b, h in heads if b == block):
+            x[..., columns] = x[..., columns].mean(dim=(0, 1))
         return x
 
     with ExitStack() as stack:
         for i in range(len(model.h)):
-            stack.enter_context(heads_changed(model, i, partial(without, i)))
+            stack.enter_context(changed(mixing(model, i), partial(without, i), inputs=True))
         yield
 
 
@@ -137,22 +129,11 @@ def without(model: GPT, ids: Tensor, heads: Heads) -> float:
 
 def cut(model: GPT, ids: Tensor, heads: Heads, part: str) -> float:
     """The loss if block 2's queries, keys or values come from a run without `heads`."""
-    kept: list[Tensor] = []
     c_attn, C = model.get_submodule("h.1.attn.c_attn"), model.config.d_model
-    channels = slice(C * "qkv".index(part), C * "qkv".index(part) + C)
-
-    def keep(out: Tensor) -> Tensor:
-        kept.append(out)
-        return out
-
-    def replace(out: Tensor) -> Tensor:
-        out = out.clone()
-        out[..., channels] = kept[0][..., channels]
-        return out
-
-    with silenced(model, heads), changed(c_attn, keep):
+    channels = np.s_[..., C * "qkv".index(part) : C * "qkv".index(part) + C]
+    with silenced(model, heads), recorded(c_attn) as tensors:
         losses(model, ids)
-    with changed(c_attn, replace):
+    with changed(c_attn, replaced(channels, tensors[0][channels])):
         return round(copy_loss(model, ids), 3)
 
 
@@ -208,8 +189,8 @@ def film(seed: int, steps: int, shown: Tensor) -> dict[str, Any]:
 
     def seen() -> tuple[list[str], list[list[list[float]]]]:
         weights = maps_of(model, ids[:, :-1])  # (2, B, H, T, T)
-        own = weights[:, -1, :, : SHOWN - 1, : SHOWN - 1].flatten(0, 1)  # (8, 19, 19)
-        return [levels(each[low]) for each in own], scores(model, ids[:-1])
+        shown_maps = weights[:, -1, :, : SHOWN - 1, : SHOWN - 1].flatten(0, 1)  # (8, 19, 19)
+        return [levels(weight[low]) for weight in shown_maps], scores(model, ids[:-1])
 
     def look(step: int) -> None:
         maps, ((before, _), (_, after)) = seen()
@@ -259,8 +240,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def main(arguments: list[str] | None = None) -> dict:
-    return runs.carry_out(__doc__, FILE, measure, arguments, SETTINGS)
+main = runs.script(__doc__, "induction", measure, SETTINGS)
 
 
 if __name__ == "__main__":

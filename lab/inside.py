@@ -22,6 +22,7 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -31,15 +32,13 @@ from scratchformer.models import GPT
 from scratchformer.training import train
 from scratchformer.training.losses import eval_mode
 from scratchformer_course.ch22_inside import play
-from scratchformer_course.measurements import FOLDER
+from scratchformer_course.ch22_inside.exercises import right_erase, right_probe
 
-FILE = FOLDER / "inside.json"
 SEEDS, STEPS = range(10), 500
 RIDGES = (1.0, 10.0, 100.0, 1_000.0, 10_000.0)
 BETWEEN = ("comma", "line break", "first word", "word before")
 RIDGE, CLASSES, RANDOM_DRAWS = 1.0, 6, 5
-SETTINGS: dict[str, Any] = {"seeds": list(SEEDS), "steps": STEPS, "ridges": RIDGES}
-SETTINGS |= {"ridge": RIDGE, "random_draws": RANDOM_DRAWS}
+SETTINGS = runs.settings_of(globals(), "SEEDS STEPS RIDGES RIDGE RANDOM_DRAWS")
 Change = Callable[[Tensor], Tensor]
 
 
@@ -55,9 +54,12 @@ def trained(seed: int, steps: int) -> tuple[GPT, float]:
 
 
 @contextmanager
-def changed(module: nn.Module, change: Change) -> Iterator[None]:
-    """What the module returns goes through `change`."""
-    hook = module.register_forward_hook(lambda module, inputs, output: change(output))
+def changed(module: nn.Module, change: Change, inputs: bool = False) -> Iterator[None]:
+    """What the module returns, or its first input, goes through `change`."""
+    if inputs:
+        hook = module.register_forward_pre_hook(lambda _, given: (change(given[0]), *given[1:]))
+    else:
+        hook = module.register_forward_hook(lambda _, given, output: change(output))
     try:
         yield
     finally:
@@ -65,48 +67,46 @@ def changed(module: nn.Module, change: Change) -> Iterator[None]:
 
 
 @contextmanager
-def heads_changed(model: GPT, block: int, change: Change) -> Iterator[None]:
-    """The results of a block's heads, side by side, go through `change` before they are mixed."""
-    mixing = model.get_submodule(f"h.{block}.attn.c_proj")
-    hook = mixing.register_forward_pre_hook(lambda module, inputs: (change(inputs[0]),))
-    try:
-        yield
-    finally:
-        hook.remove()
+def recorded(module: nn.Module, inputs: bool = False) -> Iterator[list[Tensor]]:
+    """A list of what the module returns, or of its first inputs, call by call."""
+    tensors: list[Tensor] = []
+
+    def keep(x: Tensor) -> Tensor:
+        tensors.append(x)
+        return x
+
+    with changed(module, keep, inputs):
+        yield tensors
+
+
+def replaced(place: Any, values: Tensor) -> Change:
+    """A change that puts `values` at a place, which is an index."""
+
+    def change(x: Tensor) -> Tensor:
+        x = x.clone()
+        x[place] = values
+        return x
+
+    return change
+
+
+def mixing(model: GPT, block: int) -> nn.Module:
+    """The layer whose input are the results of a block's heads, side by side."""
+    return model.get_submodule(f"h.{block}.attn.c_proj")
 
 
 @torch.no_grad()
 def stream(model: GPT, ids: Tensor) -> list[Tensor]:
     """The stream after the embedding and after each block, (B, T, C) each."""
-    kept: list[Tensor] = []
-
-    def keep(x: Tensor) -> Tensor:
-        kept.append(x)
-        return x
-
     with ExitStack() as stack:
-        for module in (model.drop, *model.h):
-            stack.enter_context(changed(module, keep))
+        after = [stack.enter_context(recorded(module)) for module in (model.drop, *model.h)]
         model(ids)
-    return kept
-
-
-def probe(x: Tensor, y: Tensor, new: Tensor, ridge: float = RIDGE) -> Tensor:
-    """Scores (M, 6) of new vectors, by ridge regression on vectors x of the classes y."""
-    x, new = (F.pad(vectors, (0, 1), value=1.0) for vectors in (x, new))
-    a = x.T @ x + ridge * torch.eye(x.shape[1])
-    return new @ torch.linalg.solve(a, x.T @ F.one_hot(y, CLASSES).float())
+    return [tensors[0] for tensors in after]
 
 
 def standard(x: Tensor) -> tuple[Tensor, Tensor]:
     """The mean of some vectors and one typical size of what is left without it."""
     return x.mean(dim=0), (x - x.mean(dim=0)).std()
-
-
-def erase(x: Tensor, directions: Tensor) -> Tensor:
-    """x (N, C) without its part in the span of the directions (K, C)."""
-    q = torch.linalg.qr(directions.T).Q
-    return x - x @ q @ q.T
 
 
 class Inside:
@@ -148,7 +148,7 @@ class Inside:
     def read(self, depth: int, place: str, ridge: float = RIDGE) -> float:
         """How often a probe is right on couplets it has not seen."""
         x, new = self.vectors(depth, place)
-        guess = probe(x, self.seen.rhyme, new, ridge).argmax(dim=1)
+        guess = right_probe(x, self.seen.rhyme, new, ridge).argmax(dim=1)
         return (guess == self.test.rhyme).float().mean().item()
 
     # --- erasing, after block 1
@@ -165,7 +165,7 @@ class Inside:
 
         def change(x: Tensor) -> Tensor:
             x = x.clone()
-            x[self.rows, at] = mean + erase(x[self.rows, at] - mean, directions)
+            x[self.rows, at] = mean + right_erase(x[self.rows, at] - mean, directions)
             return x
 
         return change
@@ -205,34 +205,19 @@ class Inside:
         def restored() -> float:
             return (self.log_odds(pairs.other) - low) / (top - low)
 
-        def patch(x: Tensor) -> Tensor:
-            x = x.clone()
-            x[:, pairs.start + 2 : -1] = clean[:, pairs.start + 2 : -1]
-            return x
-
-        with changed(model.h[0], patch):
+        places = np.s_[:, pairs.start + 2 : -1]
+        with changed(model.h[0], replaced(places, clean[places])):
             between = restored()
         heads, width = [], model.config.d_model // model.config.n_heads
         for block in range(len(model.h)):
-            values = self.values_of_heads(block)
+            with recorded(mixing(model, block), inputs=True) as tensors, torch.no_grad():
+                model(pairs.clean)
             for head in range(model.config.n_heads):
-                columns = slice(width * head, width * head + width)
-                with heads_changed(model, block, last_place(columns, values[:, columns])):
+                place = np.s_[:, -1, width * head : width * head + width]
+                put = replaced(place, tensors[0][place])
+                with changed(mixing(model, block), put, inputs=True):
                     heads.append([block + 1, head + 1, restored()])
         return {"between": between, "heads": heads}
-
-    @torch.no_grad()
-    def values_of_heads(self, block: int) -> Tensor:
-        """What a block's heads bring to the last place of the clean texts, side by side."""
-        kept: list[Tensor] = []
-
-        def keep(x: Tensor) -> Tensor:
-            kept.append(x[:, -1])
-            return x
-
-        with heads_changed(self.model, block, keep):
-            self.model(self.pairs.clean)
-        return kept[0]
 
     # --- steering, in the slot after block 1
 
@@ -240,7 +225,7 @@ class Inside:
         """For each couplet where a probe's score of its new class rises most against the old."""
         x, _ = self.vectors(1, "slot")
         units = torch.cat([torch.eye(x.shape[1]), torch.zeros(1, x.shape[1])])
-        scores = probe(x, self.seen.rhyme, units, ridge)
+        scores = right_probe(x, self.seen.rhyme, units, ridge)
         weights = (scores[:-1] - scores[-1]).T  # (6, C)
         return weights[self.to] - weights[self.test.rhyme]
 
@@ -250,7 +235,7 @@ class Inside:
         size, draws = step.norm(dim=1, keepdim=True), torch.Generator().manual_seed(1)
 
         def turned(push: Tensor) -> float:
-            return self.pushed(F.normalize(push, dim=1) * size)[0]
+            return self.pushed(F.normalize(push, dim=1) * size)
 
         noise = [torch.randn(step.shape, generator=draws) for _ in range(RANDOM_DRAWS)]
         chances = {"means": turned(step), "probe": turned(self.directions())}
@@ -258,8 +243,8 @@ class Inside:
         ridges = [[self.read(1, "slot", r), turned(self.directions(r))] for r in RIDGES]
         return {"steer": chances, "ridges": ridges}
 
-    def pushed(self, step: Tensor) -> list[float]:
-        """The chances of the new rhyme and of the old one."""
+    def pushed(self, step: Tensor) -> float:
+        """The chance of the new rhyme."""
 
         def change(x: Tensor) -> Tensor:
             x = x.clone()
@@ -267,8 +252,7 @@ class Inside:
             return x
 
         with changed(self.model.h[0], change):
-            p = self.chances()
-        return [p[self.rows, c].mean().item() for c in (self.to, self.test.rhyme)]
+            return self.chances()[self.rows, self.to].mean().item()
 
     def everything(self) -> dict[str, Any]:
         return {
@@ -281,21 +265,10 @@ class Inside:
         }
 
 
-def last_place(columns: slice, values: Tensor) -> Change:
-    """In the last place, these columns have these values."""
-
-    def change(x: Tensor) -> Tensor:
-        x = x.clone()
-        x[:, -1, columns] = values
-        return x
-
-    return change
-
-
 def main(arguments: list[str] | None = None) -> dict:
-    options = runs.command_line(__doc__, FILE.name).parse_args(arguments)
+    options = runs.command_line(__doc__, "inside.json").parse_args(arguments)
     torch.set_num_threads(1)
-    kept = runs.Kept(FILE, SETTINGS, options.write)
+    kept = runs.Kept("inside", SETTINGS, options.write)
 
     def measure(seed: int) -> dict[str, Any]:
         model, loss = trained(seed, 20 if options.quick else STEPS)
@@ -305,7 +278,7 @@ def main(arguments: list[str] | None = None) -> dict:
 
     for seed in SEEDS[: 1 if options.quick else None]:
         kept.once("seeds", str(seed), job=partial(measure, seed))
-    return kept.found
+    return kept.result
 
 
 if __name__ == "__main__":

@@ -32,10 +32,8 @@ from scratchformer.data.playhouse import Playhouse
 from scratchformer.models import GPT, GPTConfig, KneserNey
 from scratchformer.scaling import ScalingLaw, fit_law, non_embedding
 from scratchformer.tokenizers import CharTokenizer
-from scratchformer.training import TrainingConfig, evaluate, fit, token_loss
-from scratchformer_course.measurements import FOLDER
+from scratchformer.training import TrainingConfig, evaluate, fit
 
-STORED = FOLDER / "law.json"
 CORPORA = ("playhouse", "tinyshakespeare")
 CONTEXT, BATCH, WARMUP = 64, 8, 100  # 512 characters a step
 WIDTHS = (32, 48, 64, 96)  # two blocks, heads of 16: only the width changes
@@ -45,7 +43,7 @@ STEPS = {  # 1,960 steps are one pass over Shakespeare's training split
     "playhouse": (980, 1960, 3920),
     "tinyshakespeare": (490, 980, 1960, 3920),
 }
-TUNED_AT = 980  # steps of the first tuning runs
+FIRST_TUNING_STEPS = 980  # steps of the first tuning runs
 RATES = {  # (width, steps) -> what is tried
     (32, 980): (8e-3, 16e-3, 32e-3),
     (48, 980): (8e-3, 16e-3, 32e-3),
@@ -62,20 +60,13 @@ TEXTS: dict[str, Any] = {  # seeds of Playhouse's texts
     "training": (100, 101, 102),
 }
 HELD_OUT = {"dev": 100_000, "val": 200_000}  # characters of Playhouse
-COUNTED = 1_000_000  # of which its tokenizer is made
+TOKENIZER_CHARACTERS = 1_000_000  # of which its tokenizer is made
 SLICE = 1500  # characters of a slice, where a share of a text is taken
 MIDDLE = 64  # the width of the stage repetition
 BUDGET = 5e11  # operations of the stage isoflop, 6 N D
-SETTINGS = {
-    "sizes": [WIDTHS, BLOCKS, HEAD, LARGE],
-    "batches": [BATCH, CONTEXT, WARMUP],
-    "steps": STEPS,
-    "texts": TEXTS,
-    "held_out": HELD_OUT,
-    "slice": SLICE,
-    "budget": BUDGET,
-    "rates": [[*cell, rates] for cell, rates in RATES.items()],
-}
+SETTINGS = runs.settings_of(globals(), "STEPS TEXTS HELD_OUT SLICE BUDGET")
+SETTINGS |= {"sizes": [WIDTHS, BLOCKS, HEAD, LARGE], "batches": [BATCH, CONTEXT, WARMUP]}
+SETTINGS |= {"rates": [[*cell, rates] for cell, rates in RATES.items()]}
 
 
 def config_of(width: int, vocab_size: int = 65) -> GPTConfig:
@@ -94,17 +85,17 @@ def operations(width: int, steps: int) -> float:
 def shakespeare() -> dict:
     """The parts of Tiny Shakespeare as ids, and the size of its vocabulary."""
     text = runs.load_text()
-    tok = CharTokenizer.train(text)
-    ids = torch.tensor(tok.encode(text))
+    tokenizer = CharTokenizer.train(text)
+    ids = torch.tensor(tokenizer.encode(text))
     training, val = train_val_split(ids, 0.9)
     core, dev = train_val_split(training, 0.9)
     parts = {"training": training, "val": val, "core": core, "dev": dev}
-    return parts | {"vocab_size": tok.vocab_size}
+    return parts | {"vocab_size": tokenizer.vocab_size}
 
 
 @lru_cache(maxsize=1)
 def play_tokenizer() -> CharTokenizer:
-    return CharTokenizer.train(Playhouse(TEXTS["tokenizer"]).text(COUNTED))
+    return CharTokenizer.train(Playhouse(TEXTS["tokenizer"]).text(TOKENIZER_CHARACTERS))
 
 
 @lru_cache(maxsize=8)
@@ -155,7 +146,7 @@ def train_one(job: dict) -> dict:
     fit(
         model,
         WindowSampler(ids, BATCH, CONTEXT, seed, replacement=False),
-        lambda model, x, y: token_loss(model(x), y),
+        runs.nats,
         TrainingConfig(steps=steps, lr=job["lr"], seed=seed, warmup=min(WARMUP, steps // 2)),
     )
     D, part = steps * BATCH * CONTEXT, job["scored"]
@@ -182,8 +173,8 @@ def make_job(corpus: str, width: int, steps: int, lr: float, seed: int = 0, **ch
 
 def tuning(corpus: str) -> list[dict]:
     text = TEXTS["tuning"] if corpus == "playhouse" else "core"
-    tries = [(*cell, lr) for cell, rates in RATES.items() for lr in rates]
-    return [make_job(corpus, *cell, text=text, scored="dev") for cell in tries]
+    settings = [(*cell, lr) for cell, rates in RATES.items() for lr in rates]
+    return [make_job(corpus, *cell, text=text, scored="dev") for cell in settings]
 
 
 def rule_of(trained: list[dict]) -> dict:
@@ -193,12 +184,12 @@ def rule_of(trained: list[dict]) -> dict:
     parabola c + k (x - m)². All have one curvature k, and m is linear in log width and log steps.
     Written out this is linear in c + k m², k and the products of -2 k with the parts of m.
     """
-    sets = sorted({(run["width"], run["steps"]) for run in trained})
+    groups = sorted({(run["width"], run["steps"]) for run in trained})
     x = np.log([run["lr"] for run in trained])
     width = np.log([run["width"] for run in trained])
-    steps = np.log([run["steps"] / TUNED_AT for run in trained])
-    is_of = [[(run["width"], run["steps"]) == cell for cell in sets] for run in trained]
-    columns = np.column_stack([np.array(is_of, dtype=float), x * x, x, x * width, x * steps])
+    steps = np.log([run["steps"] / FIRST_TUNING_STEPS for run in trained])
+    indicators = [[(run["width"], run["steps"]) == group for group in groups] for run in trained]
+    columns = np.column_stack([np.array(indicators, dtype=float), x * x, x, x * width, x * steps])
     loss = np.log([run["losses"]["dev"] for run in trained])
     *_, k, a, b, c = np.linalg.lstsq(columns, loss, rcond=None)[0]
     if k <= 0:
@@ -210,22 +201,22 @@ def cells(corpus: str, rule: dict, chosen: list[tuple[int, int, int]]) -> list[d
     """Runs of some (width, steps, seed), at the rates of the rule."""
 
     def rate(width: int, steps: int) -> float:
-        return rule["rate"] * width ** rule["width"] * (steps / TUNED_AT) ** rule["steps"]
+        return rule["rate"] * width ** rule["width"] * (steps / FIRST_TUNING_STEPS) ** rule["steps"]
 
     return [make_job(corpus, w, steps, rate(w, steps), seed) for w, steps, seed in chosen]
 
 
 def grid(corpus: str) -> list[tuple[int, int, int]]:
     """What the law is fitted to: all cells, and some again with other seeds and other texts."""
-    steps, three = STEPS[corpus], WIDTHS[:3]
-    chosen = [(width, n, 0) for width in WIDTHS for n in steps[:3]]
+    steps, small_widths = STEPS[corpus], WIDTHS[:3]
+    grid_runs = [(width, n, 0) for width in WIDTHS for n in steps[:3]]
     if corpus == "playhouse":
-        chosen += [(width, n, 1) for n in steps for width in three]
-        chosen += [(width, steps[0], 2) for width in three]
-        return [*chosen, (WIDTHS[3], steps[0], 1)]
-    chosen += [(width, steps[3], 0) for width in WIDTHS[1:3]]
-    chosen += [(width, n, 1) for width in three for n in steps[:2]]
-    return [*chosen, (WIDTHS[2], steps[2], 1)]
+        grid_runs += [(width, n, 1) for n in steps for width in small_widths]
+        grid_runs += [(width, steps[0], 2) for width in small_widths]
+        return [*grid_runs, (WIDTHS[3], steps[0], 1)]
+    grid_runs += [(width, steps[3], 0) for width in WIDTHS[1:3]]
+    grid_runs += [(width, n, 1) for width in small_widths for n in steps[:2]]
+    return [*grid_runs, (WIDTHS[2], steps[2], 1)]
 
 
 def isoflop(law: ScalingLaw) -> list[tuple[int, int, int]]:
@@ -263,8 +254,8 @@ def all_runs() -> tuple[list[dict], dict]:
     }
     for corpus, rule in rules.items():
         train("forecast", cells(corpus, rule, [(LARGE, STEPS[corpus][2], 0)]))
-    (again,) = cells("tinyshakespeare", rules["tinyshakespeare"], [(MIDDLE, 3920, 0)])
-    train("repetition", [again | {"share": 0.25}])
+    (job,) = cells("tinyshakespeare", rules["tinyshakespeare"], [(MIDDLE, 3920, 0)])
+    train("repetition", [job | {"share": 0.25}])
     sizes = isoflop(law_of(grids["playhouse"]))
     train("isoflop", cells("playhouse", rules["playhouse"], sizes))
     return list(trained.values()), rules
@@ -286,8 +277,7 @@ def measure(_) -> dict:
     return {"rules": rules, "runs": trained}
 
 
-def main(arguments: list[str] | None = None) -> dict:
-    return runs.carry_out(__doc__, STORED, measure, arguments, SETTINGS, quick=False)
+main = runs.script(__doc__, "law", measure, SETTINGS, quick=False)
 
 
 if __name__ == "__main__":

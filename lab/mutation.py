@@ -1,28 +1,34 @@
 """How many one-place mutants of the library are killed by its tests, room by room.
 
-Usage: python -m lab.mutation [--rooms attention models] [--most 30] [--write | --held]
+Usage: python -m lab.mutation [--rooms models] [--most 30] [--tests PATH] [--write | --held]
 
 A mutant is a file of the library with one place changed (`lab/mutants.py` makes the same changes in
-worked answers). It is killed if a test that calls the changed function fails, or does not end. A
-room's score is how many are killed of `--most` mutants, which are drawn the same way each time.
+worked answers). It is killed if a test that calls the changed function fails. A mutant that never
+ends, such as a loop that no longer counts, is rightly killed too, and printed apart: its limit is
+CPU time, so that a loaded machine kills nothing. A room's score is how many are killed of `--most`
+mutants, which are drawn the same way each time.
 `--write` stores the scores; `--held` ends with 1 if a room's is lower than the stored one. The
 tests run without corpora and without those marked slow. It needs `fork`: Linux or macOS.
 """
 
 import argparse
 import ast
+import contextlib
 import json
 import multiprocessing
 import os
 import random
+import resource
+import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
+from typing import Any
 
 from lab.mutants import changes, words
 from lab.runs import stamp, store
@@ -30,10 +36,12 @@ from lab.runs import stamp, store
 ROOT = Path(__file__).resolve().parents[1]
 LIBRARY = ROOT / "scratchformer"
 STORED = ROOT / "scratchformer_course" / "measurements" / "mutation.json"
-TESTS = "tests/library"
+TESTS = ["tests/library"]
 SETTINGS = {"most": 20, "seed": 0}
-LIMIT = 120  # seconds for the tests of a mutant
+LIMIT = 120  # seconds of CPU time for the tests of a mutant
+PATIENCE = 15  # seconds by the clock for each of them: who waits for ever uses none
 OPTIONS = ["-q", "-p", "no:cacheprovider", "-m", "not slow", "--hypothesis-seed=0"]
+VERDICTS = ("survives", "never ends", "fails")
 FORK = multiprocessing.get_context("fork")
 Callers = dict[tuple[str, str], dict[str, float]]  # (file, function) -> test -> seconds
 
@@ -90,7 +98,9 @@ def mutant(
 def variables(function: ast.FunctionDef) -> list[str]:
     """The names of a function's parameters and variables."""
     names = {n.arg for n in ast.walk(function) if isinstance(n, ast.arg)} - {"self"}
-    names |= {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and is_stored(n)}
+    for n in ast.walk(function):
+        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store):
+            names.add(n.id)
     return sorted(names)
 
 
@@ -117,10 +127,6 @@ def nodes(function: ast.FunctionDef) -> Iterator[ast.AST]:
             if field not in ("annotation", "returns", "decorator_list"):
                 waiting += [x for x in (value if isinstance(value, list) else [value])
                             if isinstance(x, ast.AST)]  # fmt: skip
-
-
-def is_stored(name: ast.Name) -> bool:
-    return isinstance(name.ctx, ast.Store)
 
 
 # --- running tests -------------------------------------------------------------------------------
@@ -153,12 +159,17 @@ class Calls:
         return True
 
 
-def in_child(work, limit: float):
-    """What `work()` returns in a process of its own, or None after `limit` seconds."""
+def in_child(work: Callable[[], Any], limit: int) -> Any:
+    """What `work()` returns in a process of its own, or None if that process dies.
+
+    Raises TimeoutError after `limit` seconds of its CPU time, or PATIENCE times as many by the
+    clock.
+    """
     receive, send = FORK.Pipe(duplex=False)
 
     def run() -> None:
         os.setpgrp()
+        resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.getrlimit(resource.RLIMIT_CPU)[1]))
         quiet = os.open(os.devnull, os.O_WRONLY)
         os.dup2(quiet, 1)
         os.dup2(quiet, 2)
@@ -167,15 +178,22 @@ def in_child(work, limit: float):
 
     child = FORK.Process(target=run)
     child.start()
+    deadline = time.monotonic() + PATIENCE * limit
     try:
-        return receive.recv() if receive.poll(limit) else None
-    except EOFError:
-        return None
+        while not receive.poll(0.1) and child.is_alive():
+            if time.monotonic() > deadline:
+                raise TimeoutError
+        if receive.poll():
+            return receive.recv()
     finally:
-        send.close()
-        if child.is_alive() and child.pid:
-            os.killpg(child.pid, 9)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)  # type: ignore[arg-type]  # with its children
+        child.kill()
         child.join()
+        send.close()
+    if child.exitcode == -signal.SIGXCPU:
+        raise TimeoutError
+    return None
 
 
 def run_tests(tests: list[str], mutant: Mutant | None = None, plugins: list | None = None) -> int:
@@ -197,25 +215,24 @@ def run_tests(tests: list[str], mutant: Mutant | None = None, plugins: list | No
     return int(pytest.main([*OPTIONS, *(["-x"] if mutant else []), *tests], plugins=plugins or []))
 
 
-def callers() -> Callers:
+def callers(tests: list[str]) -> Callers:
     """Which tests call which function. SystemExit if one of them fails without any mutant."""
-
-    def work() -> tuple[int, Callers]:
-        calls = Calls()
-        status = run_tests([TESTS], plugins=[calls])
-        return status, calls.callers
-
-    status, calls = in_child(work, limit=3600) or (1, {})
-    if status:
-        raise SystemExit(f"{TESTS} fails without any mutant")
-    return calls
+    plugin = Calls()
+    result = in_child(lambda: (run_tests(tests, plugins=[plugin]), plugin.callers), limit=3600)
+    if not result or result[0]:
+        raise SystemExit(f"{' '.join(tests)}: a test fails without any mutant")
+    return result[1]
 
 
-def is_killed(mutant: Mutant, calls: Callers) -> bool:
-    """Whether a test that calls the mutant's function fails, the quickest first."""
+def verdict(mutant: Mutant, calls: Callers) -> str:
+    """What the tests that call the mutant's function do, the quickest first: one of VERDICTS."""
     tests = calls.get((str(mutant.path), mutant.function), {})
     ordered = sorted(tests, key=tests.__getitem__)
-    return bool(ordered) and in_child(lambda: run_tests(ordered, mutant), LIMIT) != 0
+    try:
+        passed = not ordered or in_child(lambda: run_tests(ordered, mutant), LIMIT) == 0
+    except TimeoutError:
+        return "never ends"
+    return "survives" if passed else "fails"
 
 
 def drawn(room: str, most: int, seed: int) -> list[Mutant]:
@@ -232,15 +249,15 @@ def drawn(room: str, most: int, seed: int) -> list[Mutant]:
 
 def rooms() -> list[str]:
     """The rooms of the library that compute something."""
-    names = {
-        path.relative_to(LIBRARY).parts[0].removesuffix(".py") for path in LIBRARY.rglob("*.py")
-    }
+    parts = {path.relative_to(LIBRARY).parts[0] for path in LIBRARY.rglob("*.py")}
+    names = {part.removesuffix(".py") for part in parts}
     return sorted(name for name in names if not name.startswith("__") and name != "shipped")
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rooms", nargs="*", default=rooms(), choices=rooms(), metavar="ROOM")
+    parser.add_argument("--tests", nargs="*", default=TESTS, metavar="PATH", help="only these")
     parser.add_argument("--most", type=int, default=SETTINGS["most"], help="mutants of a room")
     parser.add_argument("--processes", type=int, default=os.cpu_count())
     parser.add_argument("--write", action="store_true", help="store the scores")
@@ -253,16 +270,19 @@ def main(arguments: list[str] | None = None) -> int:
     import hypothesis  # noqa: F401  loaded once, for all children
     import torch  # noqa: F401
 
-    calls, scores = callers(), {}
+    calls, scores = callers(options.tests), {}
     for room in options.rooms:
         mutants = drawn(room, options.most, SETTINGS["seed"])
         with ThreadPoolExecutor(options.processes) as pool:
-            killed = [*pool.map(lambda mutant: is_killed(mutant, calls), mutants)]
-        scores[room] = {"mutants": len(mutants), "killed": sum(killed)}
-        print(f"{room:12} {sum(killed):3} of {len(mutants)}", flush=True)
-        for mutant, is_dead in zip(mutants, killed, strict=True):
-            if not is_dead:
-                print(f"    {mutant.path.relative_to(LIBRARY)}:{mutant.function}: {mutant.place}")
+            verdicts = [*pool.map(lambda mutant: verdict(mutant, calls), mutants)]
+        survivors, endless, _ = (verdicts.count(word) for word in VERDICTS)
+        killed = len(mutants) - survivors
+        scores[room] = {"mutants": len(mutants), "killed": killed, "endless": endless}
+        print(f"{room:12} {killed:3} of {len(mutants)}, {endless} of them never end", flush=True)
+        for mutant, word in zip(mutants, verdicts, strict=True):
+            if word != "fails":
+                place = f"{mutant.path.relative_to(LIBRARY)}:{mutant.function}: {mutant.place}"
+                print(f"    {word}: {place}", flush=True)
     if options.write:
         store(STORED, {"settings": SETTINGS, "rooms": scores} | stamp())
     if options.held:

@@ -21,24 +21,13 @@ import torch
 from torch import nn
 
 from lab import runs
-from lab.bert_pretraining import (
-    FULL as PRETRAINING,
-)
-from lab.bert_pretraining import (
-    KINDS,
-    MASK,
-    PAD,
-    RECIPE,
-    Data,
-    fresh,
-    pretrained,
-)
+from lab.bert_pretraining import FULL as PRETRAINING
+from lab.bert_pretraining import KINDS, MASK, PAD, RECIPE, Data, fresh, pretrained
 from scratchformer.attention import padding_mask
 from scratchformer.data.synthetic_pairs import NOUNS, random_scramble, random_sentence
 from scratchformer.models import BERT
 from scratchformer.shipped import shipped_record
 from scratchformer.training import TrainingConfig, eval_mode, fit, token_loss
-from scratchformer_course.measurements import FOLDER
 
 RATE = shipped_record("english-german")["settings"]["lr"]
 SHARE = 0.25  # of the texts that allow it, in the second way
@@ -57,7 +46,6 @@ JUDGES: dict[str, Any] = {
 SETTINGS = {"gaps": GAPS, "judges": JUDGES}
 QUICK = {"texts": 1000, "steps": 2, "tested": 8, "seeds": (0,), "labelled": 40}
 QUICK |= {"rates": (1e-3,), "rate seeds": (100,)}
-FILE = FOLDER / "object_first.json"
 ENGLISH = {word for row in NOUNS for word in row[:2]}
 AS_SUBJECT, AS_OBJECT = ("der", "dieser", "jeder"), ("den", "diesen", "jeden", "einen")
 
@@ -216,10 +204,8 @@ def judges(options):
     return result
 
 
-def main(arguments=None):
-    torch.set_num_threads(1)
-    parts = {"gaps": gaps, "judges": judges}
-    return runs.carry_out_parts(__doc__, FILE, parts, arguments, SETTINGS)
+PARTS = {"gaps": gaps, "judges": judges}
+main = runs.script(__doc__, "object_first", PARTS, SETTINGS, threads=1)
 
 
 if __name__ == "__main__":

@@ -17,10 +17,8 @@ from lab import runs
 from scratchformer.models import GPT
 from scratchformer.training import evaluate
 from scratchformer_course.ch11_training.stored_steps import load_checkpoints
-from scratchformer_course.measurements import FOLDER
 from scratchformer_course.page_model.fewer_bits import SHARED, round_model
 
-FILE = FOLDER / "page_bits.json"
 NAME, BITS, STEPS = "tiny-shakespeare", (8, 6, 5, 4, 3, 2), (100, 1000, 5000)
 SETTINGS = {"model": NAME, "bits": BITS, "shared": SHARED, "steps": STEPS}
 
@@ -65,8 +63,7 @@ def measure(options: argparse.Namespace) -> dict:
     }
 
 
-def main(arguments: list[str] | None = None) -> dict:
-    return runs.carry_out(__doc__, FILE, measure, arguments, SETTINGS)
+main = runs.script(__doc__, "page_bits", measure, SETTINGS)
 
 
 if __name__ == "__main__":

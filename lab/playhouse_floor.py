@@ -10,14 +10,12 @@ grammar. It is computed here on a sample of windows, in less than a minute.
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import Iterator
 from functools import cache, lru_cache
+from graphlib import TopologicalSorter
 
 from lab import runs
 from scratchformer.data.playhouse import RULES, Playhouse
-from scratchformer_course.measurements import FOLDER
 
-STORED = FOLDER / "playhouse_floor.json"
 WINDOW, WINDOWS, SEED = 64, 300, 9
 SETTINGS = {"window": WINDOW, "windows": WINDOWS, "seed": SEED}
 
@@ -95,21 +93,14 @@ def after(guesses: dict, character: str) -> dict:
 def anywhere() -> dict[str, dict]:
     """The guesses of a reader who opens the text at any place, by the next character."""
     starts = [((stack, True, 0), p) for stack, p in opened(("SCENE",))]
-    order, seen = [], set()  # nodes, each behind all that can follow it in its scene
-    stack: list[tuple[tuple, Iterator | None]] = [(node, None) for node, _ in starts]
-    while stack:
-        node, rest = stack.pop()
-        if rest is None:
-            if node in seen:
-                continue
-            seen.add(node)
-            rest = iter(following(node) if len(node[0]) > 1 else [])
-        for n, _ in rest:
-            if n not in seen:
-                stack += [(node, rest), (n, None)]
-                break
-        else:
-            order.append(node)
+    graph: dict[tuple, list[tuple]] = {}  # node -> all that can follow it in its scene
+    waiting = [node for node, _ in starts]
+    while waiting:
+        node = waiting.pop()
+        if node not in graph:
+            graph[node] = [n for n, _ in following(node)] if len(node[0]) > 1 else []
+            waiting += graph[node]
+    order = [*TopologicalSorter(graph).static_order()]  # each behind all that can follow it
     visits = defaultdict(float, starts)
     for node in reversed(order):
         for n, p in following(node) if len(node[0]) > 1 else []:
@@ -160,17 +151,10 @@ def measure(options) -> dict:
     """What is stored."""
     windows = 15 if options.quick else WINDOWS
     floor, error = window_floor(WINDOW, windows, SEED)
-    return {
-        "entropy": Playhouse().entropy_per_char(),
-        "floor": floor,
-        "standard_error": error,
-    }
+    return {"entropy": Playhouse().entropy_per_char(), "floor": floor, "standard_error": error}
 
 
-def main(arguments: list[str] | None = None) -> dict:
-    result = runs.carry_out(__doc__, STORED, measure, arguments, SETTINGS)
-    print(result)
-    return result
+main = runs.script(__doc__, "playhouse_floor", measure, SETTINGS)
 
 
 if __name__ == "__main__":

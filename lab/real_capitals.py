@@ -20,18 +20,17 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from lab import runs
-from lab.inside import changed
+from lab.inside import changed, recorded, replaced
 from scratchformer.models import Llama
 from scratchformer.models.heads import silenced
 from scratchformer.tokenizers import ByteBPE
-from scratchformer_course.measurements import FOLDER
 
-FILE = FOLDER / "real_capitals.json"
 MODEL, BLOCK, HEAD = "smollm2-135m-instruct", 24, 5
 CAPITALS = {
     "Spain": "Madrid",
@@ -79,42 +78,23 @@ class Capitals:
     @torch.no_grad()
     def vectors(self, ids: Tensor, block: int, of_heads: bool = False) -> Tensor:
         """(1, T, C): the vectors after a block, or the results of its heads."""
-        kept: list[Tensor] = []
-        if of_heads:
-            hook = self.heads(block).register_forward_pre_hook(lambda m, x: kept.append(x[0]))
-        else:
-            layer = self.model.layers[block - 1]
-            hook = layer.register_forward_hook(lambda m, x, y: kept.append(y))
-        self.model(ids)
-        hook.remove()
-        return kept[0]
+        module = self.heads(block) if of_heads else self.model.layers[block - 1]
+        with recorded(module, inputs=of_heads) as tensors:
+            self.model(ids)
+        return tensors[0]
 
     @torch.no_grad()
     def with_head(self, ids: Tensor, block: int, head: int, other: Tensor) -> Tensor:
         """The logits if this head's numbers at the last place come from another text."""
         D = self.model.config.D
-        columns = slice(D * (head - 1), D * head)
-
-        def put(module: Any, inputs: tuple[Tensor]) -> tuple[Tensor]:
-            x = inputs[0].clone()
-            x[:, -1, columns] = other[:, -1, columns]
-            return (x,)
-
-        hook = self.heads(block).register_forward_pre_hook(put)
-        logits = self.model(ids)[0, -1]
-        hook.remove()
-        return logits
+        place = np.s_[:, -1, D * (head - 1) : D * head]
+        with changed(self.heads(block), replaced(place, other[place]), inputs=True):
+            return self.model(ids)[0, -1]
 
     @torch.no_grad()
     def with_vector(self, ids: Tensor, block: int, place: int, other: Tensor) -> Tensor:
         """The logits if one vector after a block comes from another text."""
-
-        def put(x: Tensor) -> Tensor:
-            x = x.clone()
-            x[:, place] = other[:, place]
-            return x
-
-        with changed(self.model.layers[block - 1], put):
+        with changed(self.model.layers[block - 1], replaced(np.s_[:, place], other[:, place])):
             return self.model(ids)[0, -1]
 
     def pairs(self, frame: str) -> list[tuple[Tensor, Tensor, int, int]]:
@@ -201,9 +181,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def main(arguments: list[str] | None = None) -> dict:
-    torch.set_num_threads(1)
-    return runs.carry_out(__doc__, FILE, measure, arguments, SETTINGS)
+main = runs.script(__doc__, "real_capitals", measure, SETTINGS, threads=1)
 
 
 if __name__ == "__main__":

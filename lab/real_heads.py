@@ -18,9 +18,7 @@ from scratchformer.attention import causal_mask, scaled_dot_product_attention
 from scratchformer.models import Llama
 from scratchformer.models.heads import head_of
 from scratchformer.tokenizers import ByteBPE
-from scratchformer_course.measurements import FOLDER
 
-FILE = FOLDER / "real_heads.json"
 MODEL, BLOCK, HEAD = "smollm2-135m-instruct", 24, 5
 FOUND_WITH = "France Germany Italy Spain Japan Canada Russia Greece".split()
 COUNTRIES = (
@@ -83,9 +81,7 @@ def measure(options: argparse.Namespace) -> dict:
     return {"texts": len(tried), "heads": heads, "no_places": no_places}
 
 
-def main(arguments: list[str] | None = None) -> dict:
-    torch.set_num_threads(1)
-    return runs.carry_out(__doc__, FILE, measure, arguments, SETTINGS)
+main = runs.script(__doc__, "real_heads", measure, SETTINGS, threads=1)
 
 
 if __name__ == "__main__":

@@ -25,9 +25,7 @@ from scratchformer.generation import chat
 from scratchformer.models import Llama, llama
 from scratchformer.positions import rotary
 from scratchformer.tokenizers import ByteBPE
-from scratchformer_course.measurements import FOLDER
 
-FILE = FOLDER / "real_lines.json"
 MODEL = "smollm2-135m-instruct"
 QUESTIONS = (
     "What is the capital of France?",
@@ -133,9 +131,7 @@ def measure(options: argparse.Namespace) -> dict:
     }
 
 
-def main(arguments: list[str] | None = None) -> dict:
-    torch.set_num_threads(1)
-    return runs.carry_out(__doc__, FILE, measure, arguments, SETTINGS)
+main = runs.script(__doc__, "real_lines", measure, SETTINGS, threads=1)
 
 
 if __name__ == "__main__":

@@ -16,9 +16,7 @@ import torch
 
 from lab import runs
 from scratchformer.models import Llama
-from scratchformer_course.measurements import FOLDER
 
-FILE = FOLDER / "real_speed.json"
 NAME = "smollm2-135m-instruct"
 TEXT, TOKENS, ROUNDS = 300, 40, 12
 SETTINGS = {"model": NAME, "threads": 1, "text": TEXT, "tokens": TOKENS, "rounds": ROUNDS}
@@ -67,8 +65,7 @@ def measure(options: argparse.Namespace) -> dict:
     }
 
 
-def main(arguments: list[str] | None = None) -> dict:
-    return runs.carry_out(__doc__, FILE, measure, arguments, SETTINGS)
+main = runs.script(__doc__, "real_speed", measure, SETTINGS)
 
 
 if __name__ == "__main__":

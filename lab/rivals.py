@@ -24,7 +24,7 @@ class Place:
     steps: int  # of a run of the sweep
     pairs: dict[str, list[tuple[float, float]]]  # side -> rates of matrices inside, of the rest
     base: dict[str, dict]  # side -> its warm-up (a share of the steps) and memory
-    then: dict[str, list[dict]]  # side -> changes of these that are swept at the best rates
+    more: dict[str, list[dict]]  # side -> changes of these that are swept at the best rates
     sweep_seeds: int
     seeds: int  # of what is read with the picked settings
     around: dict[str, tuple[int, int]] | None = None  # side -> steps around nanoGPT's loss
@@ -69,8 +69,8 @@ def one_side(runner, setting: tuple[dict, dict], place: Place, side: str) -> dic
     for rate, outer in place.pairs[side][:2] if runner.quick else place.pairs[side]:
         attempt({SIDES[side]: rate, "lr": outer})
     best = picked(tried)
-    for more in place.then[side][:1] if runner.quick else place.then[side]:
-        attempt(best | more)
+    for change in place.more[side][:1] if runner.quick else place.more[side]:
+        attempt(best | change)
     best = picked(tried)
     measured: dict = {"swept": tried, "picked": best}
     measured |= {split: losses(best, split, seeds) for split in ("development", "validation")}

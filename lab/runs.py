@@ -26,6 +26,8 @@ from scratchformer.data.corpora import SPLITS
 from scratchformer.files import atomic_write
 from scratchformer.models import KneserNey
 from scratchformer.tokenizers import CharTokenizer
+from scratchformer.training import token_loss
+from scratchformer_course.measurements import FOLDER
 
 LAB = Path(__file__).resolve().parent
 ROOT, CONFIGS = LAB.parent, LAB / "configs"
@@ -45,21 +47,58 @@ def command_line(doc: str, writes: str, quick: bool = True) -> argparse.Argument
     return parser
 
 
-def carry_out(
+def settings_of(script: Mapping[str, Any], names: str) -> dict[str, Any]:
+    """Some constants of a script, `globals()`, under their names in small letters."""
+    values = {name.lower(): script[name] for name in names.split()}
+    return {k: [*value] if isinstance(value, range) else value for k, value in values.items()}
+
+
+def path_of(name: str) -> Path:
+    """The file of a measurement."""
+    return FOLDER / f"{name}.json"
+
+
+Part = Callable[[argparse.Namespace], dict]
+
+
+def script(
     doc: str,
-    path: Path,
-    measure: Callable[[argparse.Namespace], dict],
-    arguments: list[str] | None,
+    target: str | Path,
+    measure: Part | Mapping[str, Part],
     settings: dict | None = None,
     quick: bool = True,
-) -> dict:
-    """A script from command line to file: its settings and what `measure` finds, stamped."""
-    options = command_line(doc, path.name, quick).parse_args(arguments)
-    result = ({"settings": settings} if settings else {}) | measure(options) | stamp()
-    print(as_text(as_json(result))[:5000])
-    if options.write:
-        store(path, result)
-    return result
+    threads: int | None = None,
+) -> Callable[..., dict]:
+    """The `main` of a script: from its command line to a file with settings and origin.
+
+    The file is that of the measurement with the name `target`, or `target` itself. Of a script of
+    several parts `--only` renews some: each is stored with its settings when it is done.
+    """
+
+    def main(arguments: list[str] | None = None) -> dict:
+        path = path_of(target) if isinstance(target, str) else target
+        parser = command_line(doc, path.name, quick)
+        if isinstance(measure, Mapping):
+            parser.add_argument("--only", nargs="+", choices=measure, default=list(measure))
+        options = parser.parse_args(arguments)
+        if threads is not None:
+            torch.set_num_threads(threads)
+        if not isinstance(measure, Mapping):
+            result = ({"settings": settings} if settings else {}) | measure(options) | stamp()
+            print(as_text(as_json(result))[:5000])
+            if options.write:
+                store(path, result)
+            return result
+        parts: dict[str, dict] = {}
+        for name in options.only:
+            parts[name] = measure[name](options) | stamp()
+            if options.write:
+                stored = read(path) if path.exists() else {"settings": {}}
+                stored["settings"][name] = (settings or {})[name]
+                store(path, stored | {name: parts[name]})
+        return parts
+
+    return main
 
 
 class Kept:
@@ -68,15 +107,15 @@ class Kept:
     With `write` it begins with what the file holds, unless that has other settings.
     """
 
-    def __init__(self, path: Path, settings: dict, write: bool):
-        self.path, self.write = path, write
-        stored = read(path) if write and path.exists() else {}
+    def __init__(self, name: str, settings: dict, write: bool):
+        self.path, self.write = path_of(name), write
+        stored = read(self.path) if write and self.path.exists() else {}
         same = stored.get("settings") == as_json(settings)
-        self.found: dict[str, Any] = stored if same else {"settings": as_json(settings)}
+        self.result: dict[str, Any] = stored if same else {"settings": as_json(settings)}
 
     def part(self, *names: str) -> dict[str, Any]:
         """A dictionary in what was found, empty at first: fill it, and `keep`."""
-        place = self.found
+        place = self.result
         for name in names:
             place = place.setdefault(name, {})
         return place
@@ -92,27 +131,7 @@ class Kept:
     def keep(self) -> None:
         """Store all that has been found, if there is a file to write."""
         if self.write:
-            store(self.path, self.found | stamp())
-
-
-def carry_out_parts(
-    doc: str,
-    path: Path,
-    parts: Mapping[str, Callable[[argparse.Namespace], dict]],
-    arguments: list[str] | None,
-    settings: dict,
-) -> dict:
-    """A script of several parts, of which `--only` renews some: each is stored when it is done."""
-    parser = command_line(doc, path.name)
-    parser.add_argument("--only", nargs="+", choices=parts, default=list(parts))
-    options, measured = parser.parse_args(arguments), {}
-    for name in options.only:
-        measured[name] = parts[name](options) | stamp()
-        if options.write:
-            stored = read(path) if path.exists() else {"settings": {}}
-            stored["settings"][name] = settings[name]
-            store(path, stored | {name: measured[name]})
-    return measured
+            store(self.path, self.result | stamp())
 
 
 def as_json(value):
@@ -229,6 +248,13 @@ def chromium() -> Iterator:
         browser = playwright.chromium.launch(executable_path=program, args=flags)
         yield browser
         browser.close()
+
+
+def nats(
+    model: torch.nn.Module, x: torch.Tensor, y: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """A language model's loss, for `fit`: the sum in nats, and the number of targets."""
+    return token_loss(model(x), y)
 
 
 def size(model: torch.nn.Module) -> int:

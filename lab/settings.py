@@ -21,19 +21,15 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
-from torch.nn.utils import clip_grad_norm_
 
 from lab import runs, time_machine
 from scratchformer.attention import recorded_attention
 from scratchformer.data.batches import random_batch
 from scratchformer.models import GPT, GPTConfig
 from scratchformer.models.heads import silenced
-from scratchformer.training import evaluate, learning_rate
+from scratchformer.training import evaluate, learning_rate, update
 from scratchformer_course.ch11_training.stored_steps import training_record
-from scratchformer_course.measurements import FOLDER
 
-FILE = FOLDER / "settings.json"
 T, SEEDS = 32, range(3)
 SIZES: dict[str, Any] = {"context_length": T, "d_model": 64, "n_heads": 4, "n_layers": 2}
 BATCH: dict[str, Any] = {
@@ -84,12 +80,8 @@ def step(
     """One step, on windows as long as the model's context."""
     for group in optimizer.param_groups:
         group["lr"] = rate
-    x, y = random_batch(ids, batch, model.context_length, generator)  # (B, T) each
-    loss = F.cross_entropy(model(x).flatten(0, 1), y.flatten())
-    optimizer.zero_grad()
-    loss.backward()
-    clip_grad_norm_(model.parameters(), 1.0)
-    optimizer.step()
+    windows = random_batch(ids, batch, model.context_length, generator)  # (B, T) each
+    update(model, optimizer, [windows], runs.nats)
 
 
 def scheduled(name: str, lr: float, steps: int, warmup: int) -> list[float]:
@@ -210,26 +202,21 @@ def births_part(splits: dict, V: int, shorter: int) -> dict:
     return {"runs": births}
 
 
-PARTS: dict[str, Callable] = {
-    "batch": batch_part,
-    "schedules": schedules_part,
-    "optimizers": optimizers_part,
-    "births": births_part,
-}
-
-
 def measure(part: Callable, options: argparse.Namespace) -> dict:
     """A part, with a shorter text to choose on."""
-    torch.set_num_threads(1)
     splits, V = runs.load_splits(write=options.write)
     ids, scored = splits["development"]
     splits["development"] = ids, scored[:CHOSEN_ON]
     return part(splits, V, 100 if options.quick else 1)
 
 
-def main(arguments: list[str] | None = None) -> dict:
-    parts = {name: partial(measure, part) for name, part in PARTS.items()}
-    return runs.carry_out_parts(__doc__, FILE, parts, arguments, SETTINGS)
+PARTS = {
+    "batch": partial(measure, batch_part),
+    "schedules": partial(measure, schedules_part),
+    "optimizers": partial(measure, optimizers_part),
+    "births": partial(measure, births_part),
+}
+main = runs.script(__doc__, "settings", PARTS, SETTINGS, threads=1)
 
 
 if __name__ == "__main__":

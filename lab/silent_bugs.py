@@ -30,9 +30,7 @@ from scratchformer_course.ch23_silent_bugs import scores
 from scratchformer_course.ch23_silent_bugs.faults import FAULTS, HEALTHY, IN_MODEL, Fault
 from scratchformer_course.ch23_silent_bugs.program import SIZES, Model, Program, save, train
 from scratchformer_course.ch23_silent_bugs.texts import tokens
-from scratchformer_course.measurements import FOLDER
 
-FILE = FOLDER / "silent_bugs.json"
 SETTINGS: dict[str, Any] = {"steps": 500, "rate": 0.01, "seeds": 3, "texts": 128, "top_p": 0.9}
 SETTINGS |= {name: SIZES[name] for name in ("n_layers", "d_model", "context_length")}
 # How a right evaluation uses a patient's model -> the twin's losses on the same rows
@@ -89,9 +87,9 @@ def add(entry: dict[str, Any], seed: int, figures: dict[str, float]) -> None:
         entry.setdefault(name, [])[seed:] = [round(value, 4)]
 
 
-def twin_run(name: str, text: str, found: dict, seed: int, steps: int) -> None:
+def twin_run(name: str, text: str, stored: dict, seed: int, steps: int) -> None:
     """Train a healthy program; then score it, and all that can be had from its weights."""
-    program, entry = Program(HEALTHY[name]), found["twins"].setdefault(name, {})
+    program, entry = Program(HEALTHY[name]), stored["twins"].setdefault(name, {})
     ids, validation, V = data(program, text)
     model, losses = train(program, ids, V, steps, seed, SETTINGS["rate"])
     figures = {
@@ -106,7 +104,7 @@ def twin_run(name: str, text: str, found: dict, seed: int, steps: int) -> None:
     for fault in FAULTS.values():
         if fault.setting != name:
             continue
-        entry = found["patients"].setdefault(fault.name, {})
+        entry = stored["patients"].setdefault(fault.name, {})
         if not fault.trained:
             add(entry, seed, score(fault, with_weights(fault, model), text, seed))
         elif fault.place in (*IN_MODEL, "file"):
@@ -114,9 +112,9 @@ def twin_run(name: str, text: str, found: dict, seed: int, steps: int) -> None:
             add(entry, seed, {"loaded": loss})
 
 
-def patient_run(name: str, text: str, found: dict, seed: int, steps: int) -> None:
+def patient_run(name: str, text: str, stored: dict, seed: int, steps: int) -> None:
     """Train a program with a fault, and score it."""
-    fault, entry = FAULTS[name], found["patients"].setdefault(name, {})
+    fault, entry = FAULTS[name], stored["patients"].setdefault(name, {})
     ids, _, V = data(fault.program, text)
     model, losses = train(fault.program, ids, V, steps, seed, SETTINGS["rate"])
     add(entry, seed, score(fault, model, text, seed))
@@ -166,44 +164,17 @@ def derive(stored: dict) -> dict:
         if costs["right"]:
             spread = twin["spread"] if fault.trained else 0.0
             patients[name]["within_noise"] = within_noise(costs["right"], spread)
-    return stored | {"twins": twins, "patients": patients, **picked(patients)}
-
-
-def picked(patients: dict) -> dict[str, dict[str, float]]:
-    """Three kinds of patients, each with its mean price in one figure.
-
-    "gains" report a lower loss than the twin, "adapted" cost nothing but where they are loaded, and
-    of "unseen", which were trained with their fault, neither loss shows anything.
-    """
-    means = {
-        name: {figure: cost[0] for figure, cost in entry["prices"].items()}
-        for name, entry in patients.items()
-        if "right" in entry["prices"]
-    }
-    gains = {
-        name: cost["reported"] for name, cost in means.items() if cost.get("reported", 0) < -0.05
-    }
-    adapted = {
-        name: cost["loaded"]
-        for name, cost in means.items()
-        if cost["right"] < 0.03 and cost.get("loaded", 0) > 0.05
-    }
-    unseen = {
-        name: cost["right"]
-        for name, cost in means.items()
-        if FAULTS[name].trained and patients[name]["within_noise"] and name not in gains
-    }
-    return {"gains": gains, "adapted": adapted, "unseen": unseen}
+    return stored | {"twins": twins, "patients": patients}
 
 
 def main(arguments: list[str] | None = None) -> dict:
-    parser = runs.command_line(__doc__, FILE.name)
+    parser = runs.command_line(__doc__, "silent_bugs.json")
     parser.add_argument("--only", help="a twin or a patient")
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
     text = runs.load_text(write=options.write)
     steps, seeds = (4, 1) if options.quick else (SETTINGS["steps"], SETTINGS["seeds"])
-    kept = runs.Kept(FILE, SETTINGS, options.write)
+    kept = runs.Kept("silent_bugs", SETTINGS, options.write)
     stored = {"twins": kept.part("twins"), "patients": kept.part("patients")}
     jobs: dict[str, Callable] = dict.fromkeys(HEALTHY, twin_run)
     jobs |= {name: patient_run for name, fault in FAULTS.items() if fault.trained}
@@ -215,9 +186,9 @@ def main(arguments: list[str] | None = None) -> dict:
                 continue
             job(name, text, stored, seed, steps)
             print(seed, name, {k: v for k, v in entries[name].items() if k != "curve"}, flush=True)
-            kept.found |= derive(stored)
+            kept.result |= derive(stored)
             kept.keep()
-    return kept.found | derive(stored)
+    return kept.result | derive(stored)
 
 
 if __name__ == "__main__":

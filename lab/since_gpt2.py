@@ -17,27 +17,22 @@ experts  Llama on Playhouse, whose floor is known: its own network; eight expert
          with as many weights as the eight have together. Three seeds
 """
 
-import statistics
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
-from torch.nn.utils import clip_grad_norm_
 
 from lab import runs
 from scratchformer.data import Playhouse
 from scratchformer.data.batches import random_batch
 from scratchformer.models.llama import SwiGLU
 from scratchformer.tokenizers import CharTokenizer
-from scratchformer.training import evaluate, learning_rate, parameter_groups
+from scratchformer.training import TrainingConfig, evaluate, fit, token_loss
 from scratchformer_course.ch19_since_gpt2.worth import CHANGES, MODERN
-from scratchformer_course.measurements import FOLDER
-from scratchformer_course.page_model.speedrun import Experts, SpeedrunConfig, SpeedrunGPT
+from scratchformer_course.page_model.speedrun import SpeedrunConfig, SpeedrunGPT
 
-FILE = FOLDER / "since_gpt2.json"
 T, BATCH, STEPS, WARMUP, SEEDS = 32, 16, 1000, 200, range(5)
 WIDTH = 64
 RATES = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064)
@@ -45,20 +40,11 @@ BALANCE = 0.01  # weight of the routers' loss (Fedus et al. 2021)
 HIGH_RATES, HIGH_STEPS = (0.01, 0.03, 0.1, 0.3, 1.0), 300
 KINDS = ("dense", "experts", "without balance", "as many weights")
 PLAYHOUSE_T, PLAYHOUSE_STEPS = 64, 500  # playhouse_floor.py reads windows as long
-SETTINGS: dict[str, Any] = {
-    "context_length": T,
-    "window": CHANGES["window"]["window"],
-    "batch": BATCH,
-    "steps": STEPS,
-    "warmup": WARMUP,
-    "seeds": list(SEEDS),
-    "rates": RATES,
-    "balance": BALANCE,
-    "high_rates": HIGH_RATES,
-    "high_steps": HIGH_STEPS,
-    "kinds": KINDS,
-    "playhouse": [PLAYHOUSE_T, PLAYHOUSE_STEPS],
-}
+SETTINGS = runs.settings_of(
+    globals(), "BATCH STEPS WARMUP SEEDS RATES BALANCE HIGH_RATES HIGH_STEPS KINDS"
+)
+SETTINGS |= {"context_length": T, "window": CHANGES["window"]["window"]}
+SETTINGS |= {"playhouse": [PLAYHOUSE_T, PLAYHOUSE_STEPS]}
 
 
 def company() -> dict[str, tuple[str, ...]]:
@@ -97,101 +83,85 @@ def widen(model: nn.Module) -> None:
             p.data.mul_(p.shape[1] ** -0.5 / 0.02)
 
 
-def optimizer_of(model: SpeedrunGPT) -> torch.optim.Optimizer:
-    return torch.optim.AdamW(parameter_groups(model, 0.1), betas=(0.9, 0.95), fused=True)
-
-
-def step(
-    model: SpeedrunGPT,
-    optimizer: torch.optim.Optimizer,
-    x: Tensor,
-    y: Tensor,
-    balance: float = BALANCE,
-) -> None:
-    """One step of training on a batch, gradients clipped at 1."""
-    loss = F.cross_entropy(model(x).flatten(0, 1), y.flatten())
-    optimizer.zero_grad()
-    (loss + balance * model.balance).backward()
-    clip_grad_norm_(model.parameters(), 1.0)
-    optimizer.step()
-
-
-def fit(
+def trained(
     model: SpeedrunGPT, ids: Tensor, lr: float, steps: int, seed: int, balance: float = BALANCE
 ) -> SpeedrunGPT:
-    """The model, trained by AdamW with warm-up and cosine.
+    """The model, trained by AdamW, with a warm-up and a straight fall of the rate.
 
     The warm-up is long: with a twentieth of the steps GPT-2 ends between 2.01 and 2.31 at a rate
     of 0.016, by the seed alone.
     """
-    optimizer = optimizer_of(model)
-    generator = torch.Generator().manual_seed(seed)
-    for i in range(steps):
-        rate = learning_rate(i, lr=lr, steps=steps, warmup=WARMUP * steps // STEPS)
-        for group in optimizer.param_groups:
-            group["lr"] = rate
-        x, y = random_batch(ids, BATCH, model.context_length, generator)  # (B, T) each
-        step(model, optimizer, x, y, balance)
+
+    def batch(generator: torch.Generator) -> tuple[Tensor, Tensor]:
+        return random_batch(ids, BATCH, model.context_length, generator)  # (B, T) each
+
+    def loss(model: SpeedrunGPT, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        nats, n = token_loss(model(x), y)
+        return nats + balance * model.balance * n, n
+
+    fit(model, batch, loss, TrainingConfig(steps, lr, seed, warmup=WARMUP * steps // STEPS))
     return model
 
 
-def trained(
-    changes: Collection[str], V: int, ids: Tensor, lr: float, steps: int, seed: int
-) -> SpeedrunGPT:
-    """One run."""
-    return fit(new_model(V, changes, seed), ids, lr, steps, seed)
-
-
-def swept(loss_at: Callable[[float], float], found: dict[str, float], keep: Callable) -> float:
-    """The rate with the least loss; `found` holds the losses of all that were tried."""
+def swept(loss_at: Callable[[float], float], tried: dict[str, float], keep: Callable) -> float:
+    """The rate with the least loss; `tried` holds the losses of all that were tried."""
     waiting = [0.008, 0.016]
     while waiting:
         rate = waiting.pop(0)
-        if str(rate) not in found:
-            found[str(rate)] = loss_at(rate)
+        if str(rate) not in tried:
+            tried[str(rate)] = loss_at(rate)
             keep()
-        best = RATES.index(float(min(found, key=lambda rate: found[rate])))
+        best = RATES.index(float(min(tried, key=lambda rate: tried[rate])))
         if not waiting:
             near = RATES[max(0, best - 1) : best + 2]
-            waiting = [rate for rate in near if str(rate) not in found]
+            waiting = [rate for rate in near if str(rate) not in tried]
     return RATES[best]
 
 
-def group_part(group: str, splits: dict, V: int, found: dict, keep: Callable, quick: bool) -> None:
-    """Sweep and five seeds for each model of a group; `found` fills."""
+Run = Callable[[str, float, int], float]  # (split, rate, seed) -> the loss on it
+
+
+def tuned(trial: dict[str, Any], run: Run, seeds: Sequence[int], keep: Callable) -> None:
+    """Fill `trial`: a sweep on development with seed 0, then validation at the best rate."""
+    development = trial.setdefault("development", {})
+    rate = swept(lambda lr: run("development", lr, 0), development, keep)
+    if trial.get("rate") != rate:
+        trial |= {"rate": rate, "validation": []}
+    for seed in seeds[len(trial["validation"]) :]:
+        trial["validation"].append(run("validation", rate, seed))
+        keep()
+
+
+def group_part(group: str, splits: dict, V: int, trials: dict, keep: Callable, quick: bool) -> None:
+    """Sweep and five seeds for each model of a group; `trials` fills."""
     steps, seeds = (4, [0]) if quick else (STEPS, SEEDS)
 
-    def run(split: str, changes: Collection[str], seed: int, lr: float) -> float:
+    def run(changes: Collection[str], split: str, lr: float, seed: int) -> float:
         ids, scored = splits[split]
-        return round(evaluate(trained(changes, V, ids, lr, steps, seed), scored, T), 4)
+        model = trained(new_model(V, changes, seed), ids, lr, steps, seed)
+        return round(evaluate(model, scored, T), 4)
 
     for name, changes in GROUPS[group].items():
-        own: dict[str, Any] = found.setdefault(name, {"development": {}, "validation": []})
-        own["parameters"] = runs.size(new_model(V, changes, 0))
-        rate = swept(partial(run, "development", changes, 0), own["development"], keep)
-        if own.get("rate") != rate:
-            own |= {"rate": rate, "validation": []}
-        for seed in seeds[len(own["validation"]) :]:
-            own["validation"].append(run("validation", changes, seed, rate))
-            keep()
-        mean = statistics.mean(own["validation"])
-        print(group, name, rate, round(mean, 4), own["validation"], flush=True)
+        trial = trials.setdefault(name, {"parameters": runs.size(new_model(V, changes, 0))})
+        tuned(trial, partial(run, changes), seeds, keep)
+        print(group, name, trial, flush=True)
 
 
-def rates_part(splits: dict, V: int, found: dict, keep: Callable, quick: bool) -> None:
+def rates_part(splits: dict, V: int, trials: dict, keep: Callable, quick: bool) -> None:
     """How high the rate may be: three seeds at each, short runs."""
     ids, scored = splits["development"]
     pairs = {"gpt": (), "gpt, qk_norm": ("qk_norm",), "llama": MODERN}
     pairs["llama without qk_norm"] = tuple(c for c in MODERN if c != "qk_norm")
     for name, changes in pairs.items():
-        own = found.setdefault(name, {})
+        by_rate = trials.setdefault(name, {})
         for lr in HIGH_RATES:
-            losses = own.setdefault(str(lr), [])
+            losses = by_rate.setdefault(str(lr), [])
             for seed in range(len(losses), 1 if quick else 3):
-                model = trained(changes, V, ids, lr, 4 if quick else HIGH_STEPS, seed)
+                model = new_model(V, changes, seed)
+                trained(model, ids, lr, 4 if quick else HIGH_STEPS, seed)
                 losses.append(round(evaluate(model, scored, T), 3))
                 keep()
-        print(name, own, flush=True)
+        print(name, by_rate, flush=True)
 
 
 def of_kind(kind: str, V: int, seed: int) -> SpeedrunGPT:
@@ -209,62 +179,43 @@ def of_kind(kind: str, V: int, seed: int) -> SpeedrunGPT:
     return model
 
 
-@torch.no_grad()
-def busiest(model: SpeedrunGPT, ids: Tensor) -> list[float]:
-    """For each block the share of the choices that fall on the busiest expert."""
-    T = model.context_length
-    model(ids[: 64 * T].view(64, T))
-    return [round(m.share.max().item(), 3) for m in model.modules() if isinstance(m, Experts)]
-
-
-def experts_part(found: dict, keep: Callable, quick: bool) -> None:
-    """Sweep and three seeds for each kind on Playhouse; `found` fills."""
+def experts_part(trials: dict, keep: Callable, quick: bool) -> None:
+    """Sweep and three seeds for each kind on Playhouse; `trials` fills."""
     steps, seeds = (4, [0]) if quick else (PLAYHOUSE_STEPS, range(3))
     texts = {"train": 1_000_000, "development": 60_000, "validation": 60_000}
     plays = {name: Playhouse(seed).text(n) for seed, (name, n) in enumerate(texts.items())}
     tok = CharTokenizer.train(plays["train"])
     ids = {name: torch.tensor(tok.encode(play)) for name, play in plays.items()}
 
-    def run(kind: str, split: str, lr: float, seed: int) -> tuple[SpeedrunGPT, float]:
-        model = of_kind(kind, tok.vocab_size, seed)
+    def run(kind: str, split: str, lr: float, seed: int) -> float:
         balance = BALANCE if kind == "experts" else 0.0
-        fit(model, ids["train"], lr, steps, seed, balance)
-        return model, round(evaluate(model, ids[split], PLAYHOUSE_T), 4)
+        model = of_kind(kind, tok.vocab_size, seed)
+        trained(model, ids["train"], lr, steps, seed, balance)
+        return round(evaluate(model, ids[split], PLAYHOUSE_T), 4)
 
     for kind in KINDS:
-        own = found.setdefault(kind, {"development": {}, "validation": [], "busiest": []})
-        own["parameters"] = runs.size(of_kind(kind, tok.vocab_size, 0))
-
-        def loss_at(lr: float, kind: str = kind) -> float:
-            return run(kind, "development", lr, 0)[1]
-
-        rate = swept(loss_at, own["development"], keep)
-        if own.get("rate") != rate:
-            own |= {"rate": rate, "validation": [], "busiest": []}
-        for seed in seeds[len(own["validation"]) :]:
-            model, loss = run(kind, "validation", rate, seed)
-            own["validation"].append(loss)
-            own["busiest"].append(busiest(model, ids["validation"]))
-            keep()
-        print(kind, own, flush=True)
+        size = runs.size(of_kind(kind, tok.vocab_size, 0))
+        trial = trials.setdefault(kind, {"parameters": size})
+        tuned(trial, partial(run, kind), seeds, keep)
+        print(kind, trial, flush=True)
 
 
 def main(arguments: list[str] | None = None) -> dict:
-    parser = runs.command_line(__doc__, FILE.name)
+    parser = runs.command_line(__doc__, "since_gpt2.json")
     parser.add_argument("--only", choices=PARTS, help="one part")
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
     splits, V = runs.load_splits(write=options.write)
-    kept = runs.Kept(FILE, SETTINGS, options.write)
+    kept = runs.Kept("since_gpt2", SETTINGS, options.write)
     for part in [options.only] if options.only else PARTS:
-        own = kept.part(part)
+        given = kept.part(part), kept.keep, options.quick
         if part in GROUPS:
-            group_part(part, splits, V, own, kept.keep, options.quick)
+            group_part(part, splits, V, *given)
         elif part == "rates":
-            rates_part(splits, V, own, kept.keep, options.quick)
+            rates_part(splits, V, *given)
         else:
-            experts_part(own, kept.keep, options.quick)
-    return kept.found
+            experts_part(*given)
+    return kept.result
 
 
 if __name__ == "__main__":

@@ -37,11 +37,9 @@ from lab import factors, rivals, runs
 from lab.nanogpt import NANOGPT, POINTS, curve, reference_run
 from scratchformer.cli import read_config
 from scratchformer.cli.run_config import keys_of, model_classes, options_of
-from scratchformer.training import TrainingConfig, evaluate, fit, token_loss
+from scratchformer.training import TrainingConfig, evaluate, fit
 from scratchformer_course.ch17_speedrun.windows import RaceWindows
-from scratchformer_course.measurements import FOLDER
 
-STORED = FOLDER / "taken_apart.json"
 CONFIG = runs.CONFIGS / "record-mean.toml"
 SPEEDRUN = "scratchformer_course.page_model.speedrun:SpeedrunGPT"  # a `type` of models
 SEEDS = (0, 1, 2)
@@ -61,35 +59,35 @@ MUON = {"matrix_lr": None, "muon_lr": 0.03, "lr": 1e-2, "warmup": 0.0, "weight_d
 EXPLICIT = "explicit attention"  # it computes what the fused kernel computes, in other seconds
 # The ladder: name -> (steps near which the target lies, changes of the model, changes of
 # the training). Each rung keeps the changes of those before it. The first is nanoGPT's own code.
-LADDER: dict[str, tuple[int, dict, dict]] = {
-    "nanoGPT's setting": (2000, NANOGPT["model"], BELOW),
-    "rate up, down to 0": (1080, {}, {"lr": 4e-3, "schedule": "linear", "warmup": 0.2}),
-    EXPLICIT: (1080, {"type": SPEEDRUN}, {}),
-    "norms without weights": (1080, {"norm_weights": False}, {}),
-    "squared ReLU": (920, {"activation": "relu2"}, {}),
-    "rotary": (660, {"positions": "rotary"}, {}),
-    "QK-norm": (530, {"qk_norm": True}, {}),
-    "rates of its own": (440, {}, OWN_RATES),
-    "Muon": (310, {}, MUON),
-    "head of its own": (310, {"tied": False}, {}),
-    "start at zero": (310, {"zero_init": True}, {}),
-    "wide start": (310, {"wide_init": True}, {}),
-    "two blocks": (350, {"n_layers": 2}, {}),
-    "width 96": (385, {"d_model": 96, "n_heads": 2}, {}),
-    "smear": (290, {"smear": 2}, {}),
-    "bigrams": (140, {"bigram_rows": 4225}, {}),
-    "norm of the embeddings": (130, {"embedding_norm": True}, {}),
-    "value embeddings": (130, {"value_embeddings": True}, {}),
-    "one block": (140, {"n_layers": 1}, {}),
-    "smear of 3": (135, {"smear": 3}, {}),
-    "no QK-norm": (135, {"qk_norm": False}, {}),
-    "no value embeddings": (135, {"value_embeddings": False}, {}),
-    "width 64, one head": (150, {"d_model": 64, "n_heads": 1}, {}),
-    "batch of 32": (95, {}, {"batch_size": 32}),
-    "without replacement": (95, {}, {"replacement": False}),
-    "rates up": (80, {}, {"lr": 3e-2, "muon_lr": 0.1}),
-    "shorter memory": (65, {}, {"betas": (0.4, 0.9)}),
-    "shorter momentum": (57, {}, {"muon_momentum": 0.87}),
+LADDER: dict[str, tuple[tuple[int, ...], dict, dict]] = {
+    "nanoGPT's setting": ((), NANOGPT["model"], BELOW),
+    "rate up, down to 0": ((964, 1210), {}, {"lr": 4e-3, "schedule": "linear", "warmup": 0.2}),
+    EXPLICIT: ((), {"type": SPEEDRUN}, {}),
+    "norms without weights": ((964, 1210), {"norm_weights": False}, {}),
+    "squared ReLU": ((821, 1030), {"activation": "relu2"}, {}),
+    "rotary": ((589, 739), {"positions": "rotary"}, {}),
+    "QK-norm": ((473, 594), {"qk_norm": True}, {}),
+    "rates of its own": ((360, 520), {}, OWN_RATES),
+    "Muon": ((347, 434), {}, MUON),
+    "head of its own": ((347, 434), {"tied": False}, {}),
+    "start at zero": ((347, 434), {"zero_init": True}, {}),
+    "wide start": ((347, 434), {"wide_init": True}, {}),
+    "two blocks": ((312, 392), {"n_layers": 2}, {}),
+    "width 96": ((344, 431), {"d_model": 96, "n_heads": 2}, {}),
+    "smear": ((259, 325), {"smear": 2}, {}),
+    "bigrams": ((157, 196), {"bigram_rows": 4225}, {}),
+    "norm of the embeddings": ((116, 146), {"embedding_norm": True}, {}),
+    "value embeddings": ((116, 146), {"value_embeddings": True}, {}),
+    "one block": ((125, 157), {"n_layers": 1}, {}),
+    "smear of 3": ((121, 151), {"smear": 3}, {}),
+    "no QK-norm": ((121, 151), {"qk_norm": False}, {}),
+    "no value embeddings": ((151, 189), {"value_embeddings": False}, {}),
+    "width 64, one head": ((168, 210), {"d_model": 64, "n_heads": 1}, {}),
+    "batch of 32": ((85, 106), {}, {"batch_size": 32}),
+    "without replacement": ((85, 106), {}, {"replacement": False}),
+    "rates up": ((71, 90), {}, {"lr": 3e-2, "muon_lr": 0.1}),
+    "shorter memory": ((58, 73), {}, {"betas": (0.4, 0.9)}),
+    "shorter momentum": ((51, 64), {}, {"muon_momentum": 0.87}),
 }
 FIRST = next(iter(LADDER))
 # Changes of the final setting, each alone: what an idea is worth there, and what was not kept.
@@ -128,7 +126,7 @@ PLACES = {
             "Muon": rivals.cross((0.015, 0.03, 0.06, 0.12), (0.005, 0.01, 0.02)),
         },
         base={"AdamW": {"warmup": 0.2}, "Muon": {}},
-        then={"AdamW": [{"warmup": 0.0}], "Muon": [{"warmup": 0.2}]},
+        more={"AdamW": [{"warmup": 0.0}], "Muon": [{"warmup": 0.2}]},
         sweep_seeds=1,
         seeds=3,
         longer={"AdamW": (360,)},
@@ -140,7 +138,7 @@ PLACES = {
             "Muon": list(itertools.product((0.05, 0.1, 0.2, 0.4), OUTER)),
         },
         base={"AdamW": {}, "Muon": {}},
-        then={
+        more={
             "AdamW": [{"betas": (0.2, 0.9)}, {"betas": (0.7, 0.9)}, {"betas": (0.4, 0.95)}],
             "Muon": [{"muon_momentum": 0.8}, {"muon_momentum": 0.93}, {"betas": (0.4, 0.95)}],
         },
@@ -172,7 +170,7 @@ def our_run(model: dict, training: dict, ids, vocab_size: int, seed: int, steps=
     sampling = {name: settings[name] for name in options_of(RaceWindows) if name in settings}
     T: Any = gpt.context_length
     sampler = RaceWindows(ids, settings["batch_size"], T, seed, **sampling)
-    history = fit(gpt, sampler, lambda model, x, y: token_loss(model(x), y), config)
+    history = fit(gpt, sampler, runs.nats, config)
     return gpt, curve(history.steps, history.train_loss, history.seconds)
 
 
@@ -187,10 +185,11 @@ def rungs() -> dict[str, tuple[dict, dict]]:
     model: dict = {}
     training: dict = {}
     settings = {}
-    for name, (steps, of_model, of_training) in LADDER.items():
-        model, training = model | of_model, training | of_training | {"steps": steps}
+    for name, (around, of_model, of_training) in LADDER.items():
+        model, training = model | of_model, training | of_training
+        steps = max(around, default=NANOGPT["steps"])
         given = {key: value for key, value in training.items() if value is not None}
-        settings[name] = model, given | {"warmup": int(training["warmup"] * steps)}
+        settings[name] = model, given | {"steps": steps, "warmup": int(training["warmup"] * steps)}
     return settings
 
 
@@ -213,8 +212,8 @@ class Runner:
     def nanogpt(self, split: str, seed: int) -> tuple[float, dict]:
         """One run of nanoGPT's setting: its loss and its curve."""
         ids, scored = self.splits[split]
-        model, way = reference_run(ids, self.vocab_size, seed, 3 if self.quick else None)
-        return round(evaluate(model, scored, NANOGPT["model"]["context_length"]), 4), way
+        model, curve = reference_run(ids, self.vocab_size, seed, 3 if self.quick else None)
+        return round(evaluate(model, scored, NANOGPT["model"]["context_length"]), 4), curve
 
     def ours(self, split: str, seed: int, model: dict, training: dict, steps=None) -> tuple:
         """One run of the package's loop: its loss and its curve."""
@@ -222,8 +221,8 @@ class Runner:
         steps = steps or training["steps"]
         if self.quick:
             steps = min(3, steps)
-        gpt, way = our_run(model, training, ids, self.vocab_size, seed, steps)
-        return round(evaluate(gpt, scored, gpt.context_length), 4), way
+        gpt, curve = our_run(model, training, ids, self.vocab_size, seed, steps)
+        return round(evaluate(gpt, scored, gpt.context_length), 4), curve
 
 
 def race(runner: Runner) -> dict:
@@ -233,12 +232,12 @@ def race(runner: Runner) -> dict:
 
     def run(side: str, seed: int) -> None:
         steps = setting[1]["steps"] if side == "ours" else NANOGPT["steps"]
-        loss, way = (
+        loss, curve = (
             runner.ours("validation", seed, *setting)
             if side == "ours"
             else runner.nanogpt("validation", seed)
         )
-        scored = {"val_loss": loss, "seconds": way["seconds"][-1]}
+        scored = {"val_loss": loss, "seconds": curve["seconds"][-1]}
         sides[side].append({"seed": seed, "steps": steps} | scored)
         print(side, sides[side][-1], flush=True)
 
@@ -270,49 +269,24 @@ def losses_of(runner: Runner, split: str, setting: tuple[dict, dict], seeds) -> 
     return [{"seed": seed, "loss": runner.ours(split, seed, *setting)[0]} for seed in seeds]
 
 
-def around(runner: Runner, setting: tuple[dict, dict], target: float) -> dict:
-    """Train a setting with two numbers of steps whose mean losses lie around the target.
-
-    Runs of at most 150 steps have two seeds each. Longer ones have one, and another for the other
-    number of steps. Raises RuntimeError if the search for the two numbers leads nowhere.
-    """
-    n = setting[1]["steps"]
-    trained: dict[int, list[dict]] = {}
-    if setting[0].get("type") == SPEEDRUN:  # the same numbers, sooner
-        setting = setting[0] | {"explicit_attention": False}, setting[1]
-
-    def loss(steps: int) -> float:
-        if steps not in trained:
-            another = runner.seeds[len(trained) :][:1] or runner.seeds[:1]
-            trained[steps] = [
-                {"steps": steps, "seed": seed}
-                | {"loss": runner.ours("development", seed, *setting, steps)[0]}
-                for seed in (another if n > 150 else runner.seeds[:2])
-            ]
-        return factors.mean_loss(trained[steps])
-
-    low, high = round(n / 1.12), round(1.12 * n)
-    for _ in range(8):
-        if loss(high) > target and not runner.quick:
-            low, high = high, round(1.25 * high)
-        elif loss(low) <= target and not runner.quick:
-            low, high = round(low / 1.25), low
-        else:
-            return {"runs": trained[low] + trained[high]}
-    raise RuntimeError(f"no numbers of steps lie around {target:.3f}: {setting}")
-
-
-def climb(runner: Runner, measured: dict) -> dict:
+def climb(runner: Runner) -> dict:
     """The runs around nanoGPT's loss of every rung, but of two.
 
-    These are the first, which has that loss, and the one that changes seconds alone.
+    These are the first, which has that loss, and the one that changes seconds alone. Runs of at
+    most 200 steps have two seeds each, longer ones have one.
     """
-    target = factors.mean_loss(measured["splits"]["development"]["nanoGPT"])
     climbed = {}
-    for name, setting in rungs().items():
-        if name not in (FIRST, EXPLICIT):
-            climbed[name] = around(runner, setting, target)
-            print(name, climbed[name]["runs"], flush=True)
+    for name, (model, training) in rungs().items():
+        trained: list[dict] = []
+        model = model | ({"explicit_attention": False} if "type" in model else {})  # as good
+        for i, steps in enumerate(LADDER[name][0]):
+            seeds = runner.seeds[:2] if steps <= 200 else [runner.seeds[i % len(runner.seeds)]]
+            for seed in seeds:
+                loss = runner.ours("development", seed, model, training, steps)[0]
+                trained.append({"steps": steps, "seed": seed, "loss": loss})
+        if trained:
+            climbed[name] = {"runs": trained}
+            print(name, trained, flush=True)
     return {"ladder": climbed}
 
 
@@ -335,9 +309,9 @@ def step_times(runner: Runner) -> dict:
 
 def milliseconds(runner: Runner, run: Callable, ids) -> tuple[float, int]:
     """Milliseconds a step of a short run, its first steps left out, and its model's parameters."""
-    steps, warm = (3, 1) if runner.quick else (20, 5)
-    model, way = run(ids, runner.vocab_size, 0, steps=steps)
-    ms = 1000 * (way["seconds"][-1] - way["seconds"][warm - 1]) / (steps - warm)
+    steps, warmup_steps = (3, 1) if runner.quick else (20, 5)
+    model, curve = run(ids, runner.vocab_size, 0, steps=steps)
+    ms = 1000 * (curve["seconds"][-1] - curve["seconds"][warmup_steps - 1]) / (steps - warmup_steps)
     return round(ms, 2), runs.size(model)
 
 
@@ -357,10 +331,10 @@ def curves(runner: Runner) -> dict:
     (model, training), drawn = configuration(), {}
     for name in RACERS:
         setting = model | WITHOUT[name][0], training | WITHOUT[name][1]
-        ways = [runner.ours("development", seed, *setting)[1] for seed in runner.seeds]
-        losses = zip(*(way["train_loss"] for way in ways), strict=True)
+        seed_curves = [runner.ours("development", seed, *setting)[1] for seed in runner.seeds]
+        losses = zip(*(curve["train_loss"] for curve in seed_curves), strict=True)
         means = [round(statistics.mean(of_seeds), 3) for of_seeds in losses]
-        drawn[name] = {"steps": ways[0]["steps"], "train_loss": means}
+        drawn[name] = {"steps": seed_curves[0]["steps"], "train_loss": means}
     return {"curves": drawn}
 
 
@@ -394,16 +368,15 @@ def summarised(measured: dict) -> dict:
     return measured
 
 
-PARTS: dict[str, tuple[int, Callable[[Runner, dict], dict]]] = {
-    # name -> (threads, what it measures, given what has been measured before)
-    "race": (2, lambda runner, _: race(runner)),
-    "splits": (1, lambda runner, _: other_splits(runner)),
+PARTS: dict[str, tuple[int, Callable[[Runner], dict]]] = {  # name -> (threads, what it measures)
+    "race": (2, race),
+    "splits": (1, other_splits),
     "steps": (1, climb),
-    "times": (2, lambda runner, _: step_times(runner)),
-    "without": (1, lambda runner, _: one_at_a_time(runner)),
-    "early": (1, lambda runner, _: compared("early", runner)),
-    "final": (1, lambda runner, _: compared("final", runner)),
-    "curves": (1, lambda runner, _: curves(runner)),
+    "times": (2, step_times),
+    "without": (1, one_at_a_time),
+    "early": (1, partial(compared, "early")),
+    "final": (1, partial(compared, "final")),
+    "curves": (1, curves),
 }
 
 
@@ -423,18 +396,19 @@ SETTINGS: dict[str, Any] = {
 
 
 def main(arguments: list[str] | None = None) -> dict:
-    parser = runs.command_line(__doc__, STORED.name)
+    path = runs.path_of("taken_apart")
+    parser = runs.command_line(__doc__, path.name)
     parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
     options = parser.parse_args(arguments)
     runner = Runner(options.quick, options.write)
-    measured = runs.read(STORED) if options.write and STORED.exists() else {}
+    measured = runs.read(path) if options.write and path.exists() else {}
     for name in options.only:
         threads, measure = PARTS[name]
         torch.set_num_threads(threads)
-        new = measure(runner, measured) | {"parts": {name: runs.stamp()}}
+        new = measure(runner) | {"parts": {name: runs.stamp()}}
         measured = summarised(merged(measured, new | {"settings": SETTINGS}))
         if options.write:
-            runs.store(STORED, measured)
+            runs.store(path, measured)
     print({key: measured[key] for key in ("ratio", "factors") if key in measured})
     return measured
 

@@ -4,9 +4,8 @@ Usage: python -m lab.time_machine [--quick | --write]
 
 The settings below are those of chapter 11: AdamW, warm-up, cosine. The rate is the best of RATES
 by the loss on development after a fifth of the steps. With it the model is trained once on the
-development split's training text, and once on the validation split's. The second run is shipped:
-its weights at each of STEPS, as float16. Its losses on the whole validation split are read when it
-has ended, beside n-grams counted on the same text. Everything takes some ten minutes of one core.
+validation split's training text, and its weights at each of STEPS ship, as float16. Its losses on
+the whole validation split are read when it has ended. Everything takes some minutes of one core.
 """
 
 import json
@@ -34,7 +33,6 @@ TRAINING: dict[str, Any] = {
     "warmup": 50,
     "schedule": "cosine",
 }
-ORDERS = range(1, 7)  # of the counted n-grams
 
 
 def trained(ids: torch.Tensor, scored: torch.Tensor, steps: list[int], **settings) -> list:
@@ -75,7 +73,6 @@ def measure(splits: dict, V: int, steps: list[int]) -> tuple[list, dict]:
         tried[lr] = losses(last, scored)[str(fifth[0])]
         print(f"rate {lr}: {tried[lr]} on development", flush=True)
     lr = min(tried, key=lambda rate: tried[rate])
-    development = losses(trained(training, scored, steps, lr=lr, vocab_size=V), scored)
     training, scored = splits["validation"]
     start = time.process_time()
     checkpoints = trained(training, scored, steps, lr=lr, vocab_size=V)
@@ -84,9 +81,7 @@ def measure(splits: dict, V: int, steps: list[int]) -> tuple[list, dict]:
         "parameters": runs.size(checkpoints[0][1]),
         "settings": {"model": SIZES, "training": TRAINING | {"lr": lr, "steps": steps[-1]}},
         "rates": {"steps": fifth[0], "development": {str(rate): tried[rate] for rate in tried}},
-        "development": development,
         "validation": losses(checkpoints, scored),
-        "counted": runs.counted_losses(training, scored, V, ORDERS),
         "seconds": seconds,
     }
 
@@ -100,7 +95,7 @@ def main(arguments: list[str] | None = None) -> tuple[list, dict]:
     if options.write:
         save_checkpoints(checkpoints, STORED)
         runs.store(STORED.with_suffix(".json"), record)
-    print(json.dumps({key: record[key] for key in ("validation", "counted")}, indent=1))
+    print(json.dumps(record["validation"], indent=1))
     return checkpoints, record
 
 

@@ -9,28 +9,19 @@ of `divided` do. Each rate of RATES is tried with each of SEEDS.
 """
 
 import argparse
+import itertools
 import math
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from lab import runs
-from scratchformer_course.measurements import FOLDER
 
-FILE = FOLDER / "widths.json"
 WIDTHS, KINDS = (16, 1024), ("divided", "plain", "small")
 RATES, SEEDS, STEPS, BATCH = (0.1, 0.3, 1.0, 3.0, 10.0), range(6), 500, 64
 TESTED = 2000
-SETTINGS: dict[str, Any] = {
-    "widths": WIDTHS,
-    "rates": RATES,
-    "seeds": list(SEEDS),
-    "steps": STEPS,
-    "batch": BATCH,
-    "tested": TESTED,
-}
+SETTINGS = runs.settings_of(globals(), "WIDTHS RATES SEEDS STEPS BATCH TESTED")
 
 
 def turn() -> Tensor:
@@ -85,18 +76,14 @@ def measure(options: argparse.Namespace) -> dict:
     """Width -> kind -> rate -> [loss, share right] of each seed."""
     seeds, steps = (SEEDS[:1], 3) if options.quick else (SEEDS, STEPS)
     by_width: dict[int, dict] = {}
-    for width in WIDTHS:
-        for kind in KINDS:
-            for rate in RATES:
-                tries = [trial(kind, width, rate, seed, steps) for seed in seeds]
-                by_width.setdefault(width, {}).setdefault(kind, {})[rate] = tries
-                print(width, kind, rate, tries, flush=True)
+    for width, kind, rate in itertools.product(WIDTHS, KINDS, RATES):
+        tries = [trial(kind, width, rate, seed, steps) for seed in seeds]
+        by_width.setdefault(width, {}).setdefault(kind, {})[rate] = tries
+        print(width, kind, rate, tries, flush=True)
     return {"found": by_width}
 
 
-def main(arguments: list[str] | None = None) -> dict:
-    torch.set_num_threads(1)
-    return runs.carry_out(__doc__, FILE, measure, arguments, SETTINGS)
+main = runs.script(__doc__, "widths", measure, SETTINGS, threads=1)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ import base64
 import re
 from contextlib import redirect_stdout
 from io import StringIO
-from pathlib import Path
 from typing import Any
 
 import nbformat
@@ -22,9 +21,8 @@ from lab import runs
 from scratchformer_course.ch02_embeddings.questions import LISTS, MAN_WOMAN
 from scratchformer_course.kit import chapter
 
-ROOT = Path(__file__).parents[1]
-NOTEBOOK = ROOT / "notebooks" / "02_embeddings.ipynb"
-FILE = ROOT / "scratchformer_course" / "ch02_embeddings" / "map.json"
+NOTEBOOK = runs.ROOT / "notebooks" / "02_embeddings.ipynb"
+FILE = runs.ROOT / "scratchformer_course" / "ch02_embeddings" / "map.json"
 WORDS = 400
 NEAREST, STARTS = 8, 3
 
@@ -97,8 +95,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def main(arguments: list[str] | None = None) -> dict:
-    return runs.carry_out(__doc__, FILE, measure, arguments, quick=False)
+main = runs.script(__doc__, FILE, measure, quick=False)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ sys.path[:0] = [str(Path(__file__).parent.parent), str(Path(__file__).parent.par
 
 from last_digits import margin_of, within
 
-from scratchformer_course.kit.facts import read
+from scratchformer_course.kit.chapter_facts import read
 from tools.stand_ins import missing, real_model_is_missing
 
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # two kernels share the cores in peace

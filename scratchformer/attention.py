@@ -34,18 +34,19 @@ def scaled_dot_product_attention(
     if k.shape[-2] != v.shape[-2]:
         raise ValueError(f"got {k.shape[-2]} keys and {v.shape[-2]} values, expected one for one")
     dtype = q.dtype
-    wide = torch.promote_types(dtype, torch.float32)  # 16 bits would overflow, or lose digits
-    q, k, v = q.to(wide), k.to(wide), v.to(wide)
+    # 16 bits would overflow, or lose digits
+    compute_dtype = torch.promote_types(dtype, torch.float32)
+    q, k, v = q.to(compute_dtype), k.to(compute_dtype), v.to(compute_dtype)
     scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])  # (*batch, T, S)
     if mask is None:
         weights = scores.softmax(dim=-1)
     else:
         _check_mask(mask, scores.shape)
-        empty = ~mask.any(dim=-1, keepdim=True)  # queries that may attend to nothing
+        fully_masked = ~mask.any(dim=-1, keepdim=True)  # queries that may attend to nothing
         # Softmax of a row of -inf is nan, and so is its gradient. Such a row is left unmasked, and
         # its weights are set to zero after the softmax.
-        scores = scores.masked_fill(~(mask | empty), -math.inf)
-        weights = scores.softmax(dim=-1).masked_fill(empty, 0.0)
+        scores = scores.masked_fill(~(mask | fully_masked), -math.inf)
+        weights = scores.softmax(dim=-1).masked_fill(fully_masked, 0.0)
     weights = F.dropout(weights, dropout)
     return (weights @ v).to(dtype), weights.to(dtype)
 
@@ -66,10 +67,10 @@ def padding_mask(ids: Int[Tensor, "B S"], pad_id: int) -> Bool[Tensor, "B 1 S"]:
 def _check_mask(mask: Tensor, shape: tuple[int, ...]) -> None:
     if mask.dtype != torch.bool:
         raise ValueError(f"mask has dtype {mask.dtype}, expected torch.bool (True = may attend)")
-    fits = 2 <= mask.dim() <= len(shape) and all(
+    is_broadcastable = 2 <= mask.dim() <= len(shape) and all(
         m in (1, n) for m, n in zip(reversed(mask.shape), reversed(shape), strict=False)
     )
-    if not fits:
+    if not is_broadcastable:
         raise ValueError(f"mask has shape {tuple(mask.shape)}, expected one for {tuple(shape)}")
 
 
@@ -99,20 +100,20 @@ class KeyValueCache:
 
     def append(self, k: Float[Tensor, "B H T D"], v: Float[Tensor, "B H T D"]) -> None:
         """Add T positions. Raises ValueError beyond `max_length`, or for another batch size."""
-        old, S = self.length, self.length + k.shape[2]
-        if self.max_length is not None and self.max_length < S:
-            raise ValueError(f"cache would hold {S} positions, expected <= {self.max_length}")
-        if old and len(self.k_buffer) != len(k):
+        start, end = self.length, self.length + k.shape[2]
+        if self.max_length is not None and self.max_length < end:
+            raise ValueError(f"cache would hold {end} positions, expected <= {self.max_length}")
+        if start and len(self.k_buffer) != len(k):
             raise ValueError(f"cache is for a batch of {len(self.k_buffer)}, got {len(k)}")
-        if old == 0:  # nothing to copy yet: k and v give the buffers their shape and type
-            self.k_buffer, self.v_buffer = self._longer(k, S), self._longer(v, S)
-        elif self.k_buffer.shape[2] < S:
-            self.k_buffer = self._longer(self.k_buffer, S)
-            self.v_buffer = self._longer(self.v_buffer, S)
-        self.k_buffer[:, :, old:S], self.v_buffer[:, :, old:S] = k, v
-        self.length = S
+        if start == 0:  # nothing to copy yet: k and v give the buffers their shape and type
+            self.k_buffer, self.v_buffer = self._grown(k, end), self._grown(v, end)
+        elif self.k_buffer.shape[2] < end:
+            self.k_buffer = self._grown(self.k_buffer, end)
+            self.v_buffer = self._grown(self.v_buffer, end)
+        self.k_buffer[:, :, start:end], self.v_buffer[:, :, start:end] = k, v
+        self.length = end
 
-    def _longer(self, buffer: Float[Tensor, "B H _ D"], S: int) -> Float[Tensor, "B H L D"]:
+    def _grown(self, buffer: Float[Tensor, "B H _ D"], S: int) -> Float[Tensor, "B H L D"]:
         """A buffer for S positions, or twice those so far; it begins with what is in `buffer`."""
         B, H, _, D = buffer.shape
         L = max(S, 2 * self.length)
@@ -166,8 +167,8 @@ class MultiHeadAttention(nn.Module):
             _check_mask(mask, (B, T, S))
         is_causal = is_causal and T > 1  # the last position has no future to hide
         if is_causal and (need_weights or S > T or mask is not None):
-            past = causal_mask(S, x.device)[-T:]  # (T, S)
-            mask, is_causal = past if mask is None else mask & past, False
+            causal = causal_mask(S, x.device)[-T:]  # (T, S)
+            mask, is_causal = causal if mask is None else mask & causal, False
         q, k, v = (_split_heads(t, self.n_heads) for t in self.c_attn(x).chunk(3, dim=-1))
         if cache is not None:
             cache.append(k, v)
@@ -216,8 +217,8 @@ class CrossAttention(nn.Module):
             _check_mask(mask, (B, T, S))
         weight, bias = self.c_attn.weight, self.c_attn.bias
         q = F.linear(x, weight[:C], None if bias is None else bias[:C])
-        both = F.linear(memory, weight[C:], None if bias is None else bias[C:])
-        q, k, v = (_split_heads(t, self.n_heads) for t in (q, *both.chunk(2, dim=-1)))
+        keys_values = F.linear(memory, weight[C:], None if bias is None else bias[C:])
+        q, k, v = (_split_heads(t, self.n_heads) for t in (q, *keys_values.chunk(2, dim=-1)))
         dropout = self.dropout if self.training else 0.0
         heads, weights = _attend(q, k, v, mask, dropout, need_weights)
         out = F.dropout(self.c_proj(heads), self.dropout, self.training)
@@ -260,15 +261,15 @@ def recorded_attention(model: nn.Module) -> Iterator[dict[str, Tensor]]:
     weights = {}
 
     def record(name: str, module: nn.Module, stack: ExitStack) -> None:
-        def ask(module, args, kwargs):
+        def request_weights(module, args, kwargs):
             return args, {**kwargs, "need_weights": True}
 
-        def keep(module, args, output):
+        def store_weights(module, args, output):
             weights[name] = output[1].detach()
             return output[0]
 
-        stack.callback(module.register_forward_pre_hook(ask, with_kwargs=True).remove)
-        stack.callback(module.register_forward_hook(keep).remove)
+        stack.callback(module.register_forward_pre_hook(request_weights, with_kwargs=True).remove)
+        stack.callback(module.register_forward_hook(store_weights).remove)
 
     with ExitStack() as stack:
         for name, module in model.named_modules():

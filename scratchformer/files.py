@@ -101,7 +101,7 @@ def locked(folder: str | Path) -> Iterator[None]:
     from filelock import FileLock, Timeout  # imported where it is used: most rooms lock nothing
 
     folder = Path(folder)
-    made = [path for path in (folder, *folder.parents) if not path.exists()]
+    created = [path for path in (folder, *folder.parents) if not path.exists()]
     is_new = not (folder / ".lock").exists()
     folder.mkdir(parents=True, exist_ok=True)
     lock = FileLock(folder / ".lock")
@@ -119,7 +119,7 @@ def locked(folder: str | Path) -> Iterator[None]:
     finally:
         lock.release()
         with suppress(OSError):  # one that is not empty
-            for path in made:
+            for path in created:
                 path.rmdir()
 
 

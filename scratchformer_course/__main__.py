@@ -10,14 +10,14 @@ COMMANDS: dict[str, str] = {  # what may be called, and what it does: a module o
 }
 
 
-def main(words: list[str]) -> int:
+def main(arguments: list[str]) -> int:
     """Hand over to the module of a command; its status, or 2 if there is no such command."""
-    name = words[0] if words else ""
+    name = arguments[0] if arguments else ""
     if name not in COMMANDS:
         lines = (f"  {known:<8} {about}" for known, about in COMMANDS.items())
         print("usage: python -m scratchformer_course COMMAND …", *lines, sep="\n")
         return 2 if name not in ("", "-h", "--help") else 0
-    return importlib.import_module(f"scratchformer_course.teaching.{name}").main(words[1:])
+    return importlib.import_module(f"scratchformer_course.teaching.{name}").main(arguments[1:])
 
 
 if __name__ == "__main__":

@@ -15,8 +15,8 @@ NUMBER = re.compile(r"[-−]?\d+(?:,\d{3})*(?:\.\d+)?")
 
 def margin_of(tags: list[str]) -> int | None:
     """How many units of its last place a number of a cell may differ by; None if by none."""
-    found = [int(match[1]) for match in map(TAG.fullmatch, tags) if match]
-    return found[0] if found else None
+    margins = [int(match[1]) for match in map(TAG.fullmatch, tags) if match]
+    return margins[0] if margins else None
 
 
 def numbers(text: str) -> list[Decimal]:

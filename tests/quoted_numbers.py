@@ -7,4 +7,4 @@ NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 
 def absent(text: str, *numbers: str) -> set[str]:
     """Those of some numbers, as they are written, that a text does not hold."""
-    return set(numbers) - {found.rstrip(",") for found in NUMBER.findall(text)}
+    return set(numbers) - {number.rstrip(",") for number in NUMBER.findall(text)}

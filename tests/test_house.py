@@ -139,13 +139,6 @@ def test_a_file_is_small_says_what_it_is_for_and_imports_only_what_stands_before
     assert [name for name in names if not may_import(module, name)] == []
 
 
-def test_every_room_has_its_place():
-    folders = {path.name for path in (ROOT / COURSE).iterdir() if path.is_dir()} - {"__pycache__"}
-    assert folders == {*COURSE_ROOMS} - {"a slice"} | {f"ch{path.stem}" for path in NOTEBOOKS}
-    rooms = {dotted(path).split(".")[1] for path in modules(LIBRARY) if dotted(path) != LIBRARY}
-    assert rooms == {room for rooms in ROOMS for room in rooms}
-
-
 def test_the_drawing_of_the_house_has_every_room_and_ends_at_the_last_chapter():
     description, drawn = house().data.split('aria-label="')[1].split('"', 1)
     slices = [f"ch{path.stem[:2]}" for path in (NOTEBOOKS[0], NOTEBOOKS[-1])]
@@ -179,16 +172,3 @@ def test_no_name_stands_in_two_rooms():
     assert {name for name, folders in rooms.items() if len(folders) > 1} <= SLICE_FILES
     stems = {path.stem for path in modules(LIBRARY, COURSE, "lab", "tools")} - {"__init__"}
     assert stems.isdisjoint(path.parent.name for path in modules(LIBRARY, COURSE))
-
-
-@pytest.mark.parametrize(
-    ("module", "source", "is_right"),
-    [
-        ("scratchformer.models.gpt", "def f():\n    from ..training import fit", False),
-        ("scratchformer.models.gpt", "from .bert import BERT", True),
-        ("scratchformer_course.kit.canvas", "from lab import runs", False),
-        ("scratchformer_course.ch08_rotary.live", "import scratchformer_course.ch09_block", False),
-    ],
-)
-def test_an_import_against_the_direction_is_noticed(module, source, is_right):
-    assert all(may_import(module, name) for name in imported(source, module)) is is_right

@@ -36,8 +36,8 @@ def build_wheel(folder: Path) -> Path:
     ignore = shutil.ignore_patterns("__pycache__")
     for name in ("scratchformer", "scratchformer_course"):
         shutil.copytree(ROOT / name, source / name, ignore=ignore)
-    quietly = ["--quiet", "--disable-pip-version-check"]
-    command = [sys.executable, "-m", "pip", "wheel", *quietly, "--no-deps", "--no-build-isolation"]
+    quiet = ["--quiet", "--disable-pip-version-check"]
+    command = [sys.executable, "-m", "pip", "wheel", *quiet, "--no-deps", "--no-build-isolation"]
     subprocess.run([*command, "--wheel-dir", str(folder), str(source)], check=True)
     (wheel,) = folder.glob("*.whl")
     return wheel
@@ -48,17 +48,17 @@ def bundle(target: Path) -> Path:
     if not (SITE / "index.html").exists():
         raise FileNotFoundError(f"{SITE / 'index.html'} is missing: run `make book` first")
     with tempfile.TemporaryDirectory() as temporary:
-        content = Path(temporary) / NAME
-        (content / "notebooks").mkdir(parents=True)
+        folder = Path(temporary) / NAME
+        (folder / "notebooks").mkdir(parents=True)
         for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
-            shutil.copy(path, content / "notebooks")
+            shutil.copy(path, folder / "notebooks")
         # without the real model: a page from disk could not fetch it
-        shutil.copytree(SITE, content / "site", ignore=shutil.ignore_patterns("*.gguf"))
-        wheel = Path(shutil.copy(build_wheel(Path(temporary)), content))
-        (content / "START_HERE.txt").write_text(START.format(wheel=wheel.name), encoding="utf-8")
+        shutil.copytree(SITE, folder / "site", ignore=shutil.ignore_patterns("*.gguf"))
+        wheel = Path(shutil.copy(build_wheel(Path(temporary)), folder))
+        (folder / "START_HERE.txt").write_text(START.format(wheel=wheel.name), encoding="utf-8")
         target.parent.mkdir(parents=True, exist_ok=True)
-        made = shutil.make_archive(f"{temporary}/made", "zip", temporary, NAME)
-        return Path(shutil.move(made, target))
+        archive = shutil.make_archive(f"{temporary}/made", "zip", temporary, NAME)
+        return Path(shutil.move(archive, target))
 
 
 if __name__ == "__main__":

@@ -46,7 +46,7 @@ course.define("codeCell", () => {
   // ---- Python ------------------------------------------------------------------------------
 
   // A function that runs the code of an exercise: `show` hears of each step, {is, …}
-  function newPython(room, scripts) {
+  function newPython(chapterPackage, scripts) {
     const waiting = new Map(); // number of an exercise -> {show, timer}
     let fetched = null;
     let worker = null;
@@ -89,7 +89,7 @@ course.define("codeCell", () => {
       const made = new Worker(address);
       made.onmessage = ({ data }) => made === worker && receive(data);
       made.onerror = ({ message }) => end({ is: "failed", why: message ?? "no worker starts" });
-      made.postMessage({ ...python, room, table: course.described(room) });
+      made.postMessage({ ...python, chapterPackage, table: course.described(chapterPackage) });
       return made;
     }
 
@@ -237,7 +237,7 @@ course.define("codeCell", () => {
 
   const script = course.isPage && document.currentScript?.dataset;
   if (script) {
-    const python = newPython(script.room, script.scripts);
+    const python = newPython(script.package, script.scripts);
     for (const box of document.querySelectorAll("section[data-exercise]")) build(box, python);
   }
   return { edit };

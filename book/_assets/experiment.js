@@ -12,24 +12,24 @@ course.define("experiment", () => {
   if (!figure || !boxes.length) return;
 
   // Where the figure stood, while it is away
-  const bring = () => {
-    home.after(figure);
-    home.hidden = true;
+  const bringBack = () => {
+    placeholder.after(figure);
+    placeholder.hidden = true;
     figure.querySelector("button, textarea")?.focus();
   };
-  const home = el("p.course-do-home", { hidden: "" }, [
+  const placeholder = el("p.course-do-home", { hidden: "" }, [
     "The figure stands at one of the experiments below. ",
-    course.button("Bring it back", bring),
+    course.button("Bring it back", bringBack),
   ]);
-  figure.before(home);
+  figure.before(placeholder);
 
   // A button or a box of the figure, by its name, or a field and what to write into it
   function press(step) {
     const [name, text] = step.split(" = ");
     const all = [...figure.querySelectorAll("button, label")];
-    const named = (control) =>
+    const hasName = (control) =>
       (control.getAttribute("aria-label") ?? control.textContent).trim() === name;
-    const control = all.find(named);
+    const control = all.find(hasName);
     if (text === undefined) {
       control.click();
       return;
@@ -50,7 +50,7 @@ course.define("experiment", () => {
         return;
       }
       box.after(figure);
-      home.hidden = false;
+      placeholder.hidden = false;
       for (const step of steps) press(step);
       status.textContent = `Pressed in the figure below: ${steps.join(", ")}.`;
       box.closest("section").scrollIntoView();

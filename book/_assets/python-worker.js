@@ -26,14 +26,14 @@ course.define("pythonWorker", () => {
   }
 
   // The functions of kit/checks/in_page.py
-  async function start({ wasm, library, lock, table, room }) {
+  async function start({ wasm, library, lock, table, chapterPackage }) {
     answerFetches({ wasm, library });
     const { loadPyodide } = /** @type {any} */ (globalThis);
     const python = await loadPyodide({ indexURL: NOWHERE, lockFileContents: lock });
     python.unpackArchive(bytes(table), "zip", { extractDir: "/course" });
     python.runPython("import sys; sys.path.insert(0, '/course')");
     const inPage = python.pyimport("scratchformer_course.kit.checks.in_page");
-    inPage.open_chapter(room);
+    inPage.open_chapter(chapterPackage);
     return inPage;
   }
 

@@ -27,8 +27,8 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDER = "_static/live"
 ENGINE = "scratchformer_course/kit/checks"
 # what tables import besides; the packages' __init__ files import the rest of them, and stay here
-MORE = ("scratchformer/files.py", "scratchformer/tokenizers/patterns.py")
-LICENCES = (
+EXTRA_FILES = ("scratchformer/files.py", "scratchformer/tokenizers/patterns.py")
+LICENCE_COMMENT = (
     "// Pyodide {}, https://pyodide.org, Mozilla Public License 2.0. In it is Python, under the"
     " licence of the Python Software Foundation.\n"
 )
@@ -48,30 +48,32 @@ def core(root: Path) -> str:
     version = json.loads((folder / "package.json").read_text(encoding="utf-8"))["version"]
     programs = [(folder / f"pyodide{part}.js").read_text("utf-8") for part in ("", ".asm")]
     lock = json.loads((folder / "pyodide-lock.json").read_text(encoding="utf-8"))
-    described = {
+    description = {
         "program": "\n".join(re.sub(r"//# sourceMappingURL.*", "", text) for text in programs),
         "wasm": base64_of(gzip.compress((folder / "pyodide.asm.wasm").read_bytes(), mtime=0)),
         "library": base64_of((folder / "python_stdlib.zip").read_bytes()),
         "lock": {"info": lock["info"], "packages": {}},
     }
-    return f"{LICENCES.format(version)}course.descriptions.python = {json.dumps(described)};\n"
+    comment = LICENCE_COMMENT.format(version)
+    return f"{comment}course.descriptions.python = {json.dumps(description)};\n"
 
 
-def files_of(room: str, root: Path = ROOT) -> bytes:
+def files_of(package: str, root: Path = ROOT) -> bytes:
     """A zip of the Python files that the exercises of a slice need, the same each time."""
     engine = sorted(path.relative_to(root).as_posix() for path in (root / ENGINE).glob("*.py"))
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as file:
-        for name in (*engine, f"scratchformer_course/{room}/exercises.py", *MORE):
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
+        for name in (*engine, f"scratchformer_course/{package}/exercises.py", *EXTRA_FILES):
             info = zipfile.ZipInfo(name)  # of the first day of 1980
             info.compress_type = zipfile.ZIP_DEFLATED
             file.writestr(info, (root / name).read_bytes())
-    return packed.getvalue()
+    return archive.getvalue()
 
 
-def runs_in_page(room: str) -> bool:
+def runs_in_page(package: str) -> bool:
     """Whether the exercises of a slice can be run in its page."""
-    return hasattr(importlib.import_module(f"scratchformer_course.{room}.exercises"), "IN_NOTEBOOK")
+    table = importlib.import_module(f"scratchformer_course.{package}.exercises")
+    return hasattr(table, "IN_NOTEBOOK")
 
 
 def add_files(app: Sphinx, pagename: str, _: str, context: dict, doctree: Any) -> None:
@@ -79,20 +81,20 @@ def add_files(app: Sphinx, pagename: str, _: str, context: dict, doctree: Any) -
     chapter = re.fullmatch(r"notebooks/(\d\d_\w+)", pagename)
     if not chapter or "data-exercise=" not in context.get("body", ""):
         return
-    room, python = f"ch{chapter[1]}", core(Path(app.srcdir))
-    if not python or not runs_in_page(room):
+    package, python = f"ch{chapter[1]}", core(Path(app.srcdir))
+    if not python or not runs_in_page(package):
         return
-    table = f"course.descriptions.{room} = {json.dumps(base64_of(files_of(room)))};\n"
+    table = f"course.descriptions.{package} = {json.dumps(base64_of(files_of(package)))};\n"
     addresses = []
-    for name, text in (("python", python), (f"{room}-exercises", table)):
+    for name, text in (("python", python), (f"{package}-exercises", table)):
         file = f"{FOLDER}/{name}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.js"
         path = Path(app.outdir, file)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
         addresses.append(context["pathto"](file, resource=True))
-    fetched = {"data-room": room, "data-scripts": " ".join(addresses)}
+    attributes = {"data-package": package, "data-scripts": " ".join(addresses)}
     app.add_js_file("python-worker.js", priority=900, defer="defer")
-    app.add_js_file("code-cell.js", priority=901, defer="defer", **fetched)
+    app.add_js_file("code-cell.js", priority=901, defer="defer", **attributes)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

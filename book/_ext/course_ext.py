@@ -23,7 +23,7 @@ from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx.errors import ConfigError, SphinxError
 
-from scratchformer_course.kit import facts
+from scratchformer_course.kit import chapter_facts
 
 # The package's other files are for other formats. This one loads nothing more but its fonts,
 # those that a page's formulas need. Its twin that draws in SVG weighs twice as much.
@@ -115,7 +115,8 @@ def prepare_chapter(app: Sphinx, docname: str, source: list[str]) -> None:
     if not app.tags.has("addressed"):
         leave_out_installation(notebook["cells"])
     if docname.startswith("notebooks/"):
-        app.env.note_dependency(facts.__file__)
+        for path in chapter_facts.SOURCES:
+            app.env.note_dependency(path)
         add_facts(notebook["cells"], docname, Path(app.srcdir))
     source[0] = json.dumps(notebook)
 
@@ -139,11 +140,11 @@ def faults_of_outputs(cells: list[dict[str, Any]]) -> Iterator[str]:
 def add_facts(cells: list[dict[str, Any]], docname: str, root: Path) -> None:
     """A chapter's line of facts, below its promise: from the metadata of all chapters."""
     try:
-        known = facts.chapters(root)
+        known = chapter_facts.chapters(root)
     except ValueError as error:
         raise SphinxError(str(error)) from error
     (chapter,) = (chapter for chapter in known.values() if chapter.docname == docname)
-    cells[0]["source"] = f"{''.join(cells[0]['source'])}\n\n{facts.line(chapter, known)}"
+    cells[0]["source"] = f"{''.join(cells[0]['source'])}\n\n{chapter_facts.line(chapter, known)}"
 
 
 def describe_plots(cells: list[dict[str, Any]]) -> None:

@@ -158,19 +158,19 @@ def box(section: nodes.section, exercise: Exercise, run: str) -> list[nodes.Node
     for stub in filter(is_cell, task):
         if NOT_YET.search(stub[-1].astext()):
             del stub[-1]
-    made = Box("", *task)
-    made.attributes = {**section.attributes, "exercise": number}
-    made["classes"] = [*section["classes"], "course-exercise"]
-    made += raw(run)
+    node = Box("", *task)
+    node.attributes = {**section.attributes, "exercise": number}
+    node["classes"] = [*section["classes"], "course-exercise"]
+    node += raw(run)
     if exercise.question:
         question = json.dumps(exercise.question.export(exercise), ensure_ascii=False)
         question = question.replace("<", r"\u003c")  # so that no text ends the script
         html = f'<script type="application/json">{question}</script>'
-        made += raw(f'<div class="course-question" data-exercise="{number}">{html}</div>')
+        node += raw(f'<div class="course-question" data-exercise="{number}">{html}</div>')
     for i, hint in enumerate(exercise.hints, start=1):
-        made += fold(f"Hint {i}", "hint", raw(f"<p>{sentence(hint)}</p>"))
-    made += fold("Worked answer", "worked", *opened(filter(is_cell, worked)))
-    return [made, *children[ends[-1] + 1 :]]
+        node += fold(f"Hint {i}", "hint", raw(f"<p>{sentence(hint)}</p>"))
+    node += fold("Worked answer", "worked", *opened(filter(is_cell, worked)))
+    return [node, *children[ends[-1] + 1 :]]
 
 
 def how_to_run(docname: str, in_colab: bool) -> str:

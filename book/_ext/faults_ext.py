@@ -62,7 +62,7 @@ def values_of(name: str, cause: str) -> dict[str, str]:
         case = CLINIC[name]
         cause = case.cause
         where = "A near relation in public" if case.near else "In public"
-        met = f"**{where}.** {case.found} See [{thread_name(case.thread)}]({case.thread})."
+        met = f"**{where}.** {case.event} See [{thread_name(case.thread)}]({case.thread})."
     return {
         "title": fault.title,
         "cause": cause,

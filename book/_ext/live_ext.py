@@ -214,11 +214,11 @@ class RaceDirective(Directive):
     """A button that trains a GPT, as `race()` gives it."""
 
     def run(self) -> list[nodes.Node]:
-        from scratchformer_course.kit import facts
+        from scratchformer_course.kit import chapter_facts
         from scratchformer_course.tab_trainer import race
 
         env = self.state.document.settings.env
-        first = facts.chapters(Path(env.srcdir))["01"].docname
+        first = chapter_facts.chapters(Path(env.srcdir))["01"].docname
         figure = race()
         figure.settings["why"] = env.app.builder.get_relative_uri(env.docname, first)
         return [nodes.raw("", figure.placeholder(), format="html")]

@@ -16,7 +16,7 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from welcome_ext import html_of
 
-from scratchformer_course.kit.facts import Chapter, chapters
+from scratchformer_course.kit.chapter_facts import Chapter, chapters
 from scratchformer_course.pages.flow import BESIDE, STAGES, strip, strip_columns
 
 

@@ -43,8 +43,8 @@ def add_address(app: Sphinx, pagename: str, _: str, context: dict, doctree: Any)
     if any(NEEDS in files_of(name, {}) for name in figures):
         name = Path(app.config.real_model_file).name
         address = context["pathto"](f"{FOLDER}/{name}", resource=True) if name else ""
-        held: dict[str, Any] = {"type": "text/plain", "data-real-model": address}
-        app.add_js_file(None, body="", **held)
+        attributes: dict[str, Any] = {"type": "text/plain", "data-real-model": address}
+        app.add_js_file(None, body="", **attributes)
 
 
 def put_model(app: Sphinx, error: Exception | None) -> None:

@@ -29,8 +29,11 @@ SIGNS = {
     "approx": "≈",
     "text": "",
     "frac": "",
+    "tfrac": "",
+    "left": "",
+    "right": "",
 }
-APART = (nodes.section, nodes.title, nodes.raw, nodes.Invisible, glossary)
+SEPARATE_NODES = (nodes.section, nodes.title, nodes.raw, nodes.Invisible, glossary)
 
 
 def is_unshown(node: nodes.Node) -> bool:
@@ -42,7 +45,7 @@ def is_unshown(node: nodes.Node) -> bool:
 
 def parts_of(node: nodes.Node) -> list[nodes.Node]:
     """A node's children, without its title and the sections and terms in it."""
-    return [part for part in node.children if not isinstance(part, APART)]
+    return [part for part in node.children if not isinstance(part, SEPARATE_NODES)]
 
 
 def text_of(node: nodes.Node) -> str:
@@ -51,7 +54,9 @@ def text_of(node: nodes.Node) -> str:
         return str(node)
     if isinstance(node, pending_xref) and node["refdomain"] == "cite":
         return ""  # the key of a work
-    if isinstance(node, (nodes.math, nodes.math_block)):
+    if isinstance(node, nodes.math_block):
+        return "…"
+    if isinstance(node, nodes.math):
         formula = re.sub(r"\\([a-zA-Z]+)", lambda name: SIGNS.get(name[1], name[1]), node.astext())
         return re.sub(r"[{}\\]", "", formula)
     parts = [text_of(part) for part in parts_of(node) if not is_unshown(part)]
@@ -76,14 +81,14 @@ def entries(page: str, document: nodes.document) -> Iterator[list[Any]]:
     """All sections and terms of a page, in its order."""
     for section in document.findall(nodes.section):
         titles: list[str] = []
-        around: nodes.Node | None = section
-        while isinstance(around, nodes.section):
-            titles.insert(0, around[around.first_child_matching_class(nodes.title)].astext())
-            around = around.parent
+        ancestor: nodes.Node | None = section
+        while isinstance(ancestor, nodes.section):
+            titles.insert(0, ancestor[ancestor.first_child_matching_class(nodes.title)].astext())
+            ancestor = ancestor.parent
         yield entry(page, section["ids"][0], titles, section)
-    for terms in document.findall(glossary):
+    for term_list in document.findall(glossary):
         title = document[0][0].astext()
-        for item in terms.findall(nodes.definition_list_item):
+        for item in term_list.findall(nodes.definition_list_item):
             term = item[0]
             yield entry(page, term["ids"][0], [title, term.astext()], item[-1])
 
@@ -91,7 +96,7 @@ def entries(page: str, document: nodes.document) -> Iterator[list[Any]]:
 def search_page(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
     """`html-collect-pages`: the file of all sections, and the page that loads it."""
     pages = sorted(app.env.found_docs)
-    sections = [found for page in pages for found in entries(page, app.env.get_doctree(page))]
+    sections = [entry for page in pages for entry in entries(page, app.env.get_doctree(page))]
     lines = ",\n".join(json.dumps(section, ensure_ascii=False) for section in sections)
     script = f'course.define("sections", () => [\n{lines}\n]);\n'.encode()
     Path(app.outdir, FILE).write_bytes(script)

@@ -1,7 +1,7 @@
 """A Sphinx extension: what pages say of the chapters, and the welcome page shows of a model.
 
 Titles, minutes, needs and exercises come from the chapters at each build
-(`scratchformer_course/kit/facts.py`). Directives take short texts:
+(`scratchformer_course/kit/chapter_facts.py`). Directives take short texts:
 
     :::{opening-film}               a small GPT learning to write
     :::{flow}                       a prompt on its way to the next character
@@ -25,8 +25,9 @@ from jinja2 import Environment, FileSystemLoader
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxRole
 
-from scratchformer_course.kit import facts
-from scratchformer_course.kit.facts import Chapter
+from scratchformer_course.kit import chapter_facts
+from scratchformer_course.kit.chapter_facts import Chapter
+from scratchformer_course.kit.reading_time import EXERCISE
 
 # the map, in units of a pixel: a phone of 390 px has room for 358
 COLUMN, ROW, BOX_WIDTH, BOX_HEIGHT = 120, 76, 104, 46
@@ -67,9 +68,9 @@ class FromChapters(Directive):
         super().__init__(*args, **named)
         env = self.state.document.settings.env
         self.page, self.root = env.docname, Path(env.srcdir)
-        self.chapters = facts.chapters(self.root)
+        self.chapters = chapter_facts.chapters(self.root)
         notebooks = [self.root / f"{chapter.docname}.ipynb" for chapter in self.chapters.values()]
-        for path in (*notebooks, *FOLDER.iterdir(), self.root / "_toc.yml", facts.__file__):
+        for path in (*notebooks, *FOLDER.iterdir(), self.root / "_toc.yml", *chapter_facts.SOURCES):
             env.note_dependency(str(path))
 
     def paragraphs(self) -> list[str]:
@@ -96,7 +97,9 @@ class Cards(FromChapters):
     def run(self) -> list[nodes.Node]:
         texts = dict(text.split(". ", 1) for text in self.paragraphs())
         self.check_all(texts)
-        parts = {name: self.named(numbers) for name, numbers in facts.parts(self.root).items()}
+        parts = {
+            name: self.named(numbers) for name, numbers in chapter_facts.parts(self.root).items()
+        }
         return self.show("chapter-cards", parts=parts, texts=texts)
 
 
@@ -147,7 +150,7 @@ class ExerciseRole(SphinxRole):
     """`{exercise}`6.2``: an exercise by its name, with a link to it."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        known = facts.chapters(Path(self.env.srcdir)).values()
+        known = chapter_facts.chapters(Path(self.env.srcdir)).values()
         chapter = next((chapter for chapter in known if self.text in chapter.exercises), None)
         if chapter is None:
             message = self.inliner.reporter.error(f"there is no exercise {self.text!r}")
@@ -197,7 +200,7 @@ class Syllabus(FromChapters):
             if early := set(exercises) - known:
                 raise self.error(f"{line!r}: {sorted(early)} are in no chapter so far")
             reading = f"reading {sum(chapter.minutes for chapter in chapters)} min"
-            lab = [", ".join(exercises), duration(facts.EXERCISE * len(exercises))]
+            lab = [", ".join(exercises), duration(EXERCISE * len(exercises))]
             rows.append((f"{unit} {place}", parts[1], chapters, reading, lab))
         if needed := taken_for_granted([chapter.number for chapter in seen], self.chapters):
             raise self.error(f"a chapter is listed before those that it needs: {needed}")

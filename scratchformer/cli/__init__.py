@@ -6,10 +6,12 @@ training and diagnosis; torch is imported only once there is something to do.
 """
 
 import argparse
+import importlib
 import io
 import os
 import sys
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 from scratchformer.cli.run_config import read_config
@@ -28,7 +30,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         with warnings.catch_warnings():
             warnings.showwarning = lambda w, *_: None if rank else print(w, file=sys.stderr)
-            return options.run(options) or 0
+            return _function(options.command)(options) or 0
     except KeyboardInterrupt as stop:
         if not rank:
             print(f"\n{stop.args[0] if stop.args else 'stopped'}", file=sys.stderr)
@@ -39,13 +41,17 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
 
 
+def _function(command: str) -> Callable[[argparse.Namespace], int | None]:
+    """The function of a command, from the module of its name: only now torch is imported."""
+    return getattr(importlib.import_module(f"scratchformer.cli.{command}"), command)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("scratchformer", description=__doc__.split("\n\n")[0])
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", dest="command")
     command = commands.add_parser("prepare", help="write texts as token files, to train on")
-    command.set_defaults(run=_prepare)
     add = command.add_argument
-    add("inputs", nargs="*", metavar="INPUT", help="a UTF-8 text, a folder of them, - for stdin")
+    add("inputs", nargs="*", metavar="INPUT", help="a UTF-8 text, or a folder of them")
     add("--dataset", metavar="NAME", help="a Hugging Face dataset, or a folder with its files")
     add("--subset", help="of the dataset, where it has several")
     add("--column", default="text", help="of the dataset (default: text)")
@@ -54,7 +60,6 @@ def _parser() -> argparse.ArgumentParser:
     add("--out", required=True, type=Path, metavar="FOLDER", help="for train.bin and val.bin")
     add("--overwrite", action="store_true", help="replace the token files in FOLDER")
     command = commands.add_parser("train", help="train the model that a configuration describes")
-    command.set_defaults(run=_train)
     add = command.add_argument
     add("--config", required=True, type=Path, metavar="FILE.toml", help="see lab/configs/")
     add("--out", type=Path, metavar="FOLDER", help="for the run (default: runs/NAME-OF-FILE)")
@@ -67,13 +72,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--resume", action="store_true", help="go on where a run was stopped")
     command = commands.add_parser("diagnose", help="test whether a causal model is built right")
-    command.set_defaults(run=_diagnose)
     add = command.add_argument
     source = "a folder or a name of Hugging Face's, or module:function, which returns a model"
     add("source", metavar="SOURCE", help=f"{source}, or it and a dict of diagnose's arguments")
     add("--json", action="store_true", help="print all findings as JSON")
     command = commands.add_parser("chat", help="talk with a model")
-    command.set_defaults(run=_chat)
     add = command.add_argument
     smol = "smollm2-135m-instruct"
     source = f"a folder with a model and its tokenizer, a GGUF file, or {smol} (default)"
@@ -81,27 +84,3 @@ def _parser() -> argparse.ArgumentParser:
     what = "of the sampling, as temperature=0.7; may be repeated"
     add("--set", action="append", default=[], metavar="KEY=VALUE", help=what)
     return parser
-
-
-def _prepare(options: argparse.Namespace) -> None:
-    from scratchformer.cli.prepare import prepare
-
-    prepare(options)
-
-
-def _diagnose(options: argparse.Namespace) -> int:
-    from scratchformer.cli.diagnose import diagnose
-
-    return diagnose(options)
-
-
-def _chat(options: argparse.Namespace) -> None:
-    from scratchformer.cli.chat import chat
-
-    chat(options)
-
-
-def _train(options: argparse.Namespace) -> None:
-    from scratchformer.cli.run import run
-
-    run(options)

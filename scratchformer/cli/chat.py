@@ -54,8 +54,6 @@ def _ids(tokenizer: Any, message: str) -> list[int]:
 
 
 def _lines() -> Iterator[str]:
-    if sys.stdin is None:  # closed by who has called
-        return
     if not sys.stdin.isatty():
         yield from (line.rstrip("\n") for line in sys.stdin)
         return

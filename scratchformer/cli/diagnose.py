@@ -22,8 +22,8 @@ from scratchformer.models import GPT
 def diagnose(options: argparse.Namespace) -> int:
     """Print a report, as text or JSON. Returns 1 if a test failed, 0 otherwise."""
     with contextlib.redirect_stdout(sys.stderr):  # what a model says while it is made
-        model, given = _made(options.source)
-        report = diagnose_model(model, **given)
+        model, arguments = _model_at(options.source)
+        report = diagnose_model(model, **arguments)
     if options.json:
         result = {"source": options.source, "healthy": report.healthy, "faults": report.faults}
         findings = [asdict(finding) for finding in report.findings]
@@ -33,7 +33,7 @@ def diagnose(options: argparse.Namespace) -> int:
     return 0 if report.healthy else 1
 
 
-def _made(source: str) -> tuple[Any, dict]:
+def _model_at(source: str) -> tuple[Any, dict]:
     """A model, and what `diagnose` is told of it."""
     if re.fullmatch(r"[\w.]+:\w+", source) and not Path(source).exists():
         module, name = source.split(":")
@@ -41,8 +41,8 @@ def _made(source: str) -> tuple[Any, dict]:
         function = getattr(importlib.import_module(module), name, None)
         if not callable(function):
             raise ValueError(f"{module} has no function {name}")
-        made = function()
-        return made if isinstance(made, tuple) else (made, {})
+        result = function()
+        return result if isinstance(result, tuple) else (result, {})
     if Path(source).is_dir() and not _is_of_transformers(Path(source)):
         return GPT.from_pretrained(source), {}  # as `scratchformer train` writes it
     try:

@@ -8,7 +8,6 @@ from pathlib import Path
 from tqdm import tqdm
 
 from scratchformer.cli.tokenizer_names import tokenizer_of
-from scratchformer.data.folders import TOKEN_FILES
 from scratchformer.data.hugging_face import dataset_rows
 from scratchformer.data.token_files import read_header, text_pieces, write_tokens
 
@@ -17,12 +16,11 @@ def prepare(options: argparse.Namespace) -> None:
     """Write train.bin, val.bin and tokenizer.json to the folder `options.out`."""
     if bool(options.dataset) == bool(options.inputs):
         raise ValueError("expected either texts or --dataset")
-    files = [file for name in options.inputs for file in _files(name, options.out)]
+    files = [file for name in options.inputs for file in _input_files(name)]
     # A pipe has no size, and cannot be read twice
-    pipes = [f for f in files if f == "-" or (Path(f).exists() and not Path(f).is_file())]
+    pipes = [file for file in files if Path(file).exists() and not Path(file).is_file()]
     if pipes and options.tokenizer == "char":
-        name = "stdin" if pipes[0] == "-" else pipes[0]
-        raise ValueError(f"char reads the text twice, which {name} does not allow: save it first")
+        raise ValueError(f"char reads the text twice, which {pipes[0]} does not allow: save it")
 
     def documents() -> Iterator[Iterable[str]]:
         yield from map(text_pieces, files)
@@ -31,8 +29,8 @@ def prepare(options: argparse.Namespace) -> None:
 
     characters = (piece for document in documents() for piece in document)
     tokenizer = tokenizer_of(options.tokenizer, characters)
-    unknown = pipes or options.dataset
-    size = None if unknown else sum(Path(file).stat().st_size for file in files)
+    size_is_unknown = pipes or options.dataset
+    size = None if size_is_unknown else sum(Path(file).stat().st_size for file in files)
     try:
         with tqdm(total=size, unit="B", unit_scale=True, desc="prepare") as bar:
             write_tokens(
@@ -57,25 +55,21 @@ def _dataset_documents(options: argparse.Namespace) -> Iterator[list[str]]:
         yield [row[options.column]]
 
 
-def _files(name: str, out: Path) -> list[str]:
+def _input_files(name: str) -> list[str]:
     """The file itself, or all files in a folder in a fixed order, hidden ones left out.
 
-    Links are followed. What the call writes, or has written before, is left out too. Raises
-    ValueError if nothing else is there, for a link that leads nowhere or back to where it stands.
+    Links are followed. Raises ValueError for a folder without any, and for a link that leads
+    nowhere or back to where it stands.
     """
-    written = {(out / file).resolve() for file in TOKEN_FILES}
-    if name == "-":
-        return [name]
     if not Path(name).is_dir():
-        files = [name] if Path(name).resolve() not in written else []
-    else:
-        files = [str(path) for path in _inside(Path(name)) if path.resolve() not in written]
+        return [name]
+    files = [str(path) for path in _files_below(Path(name))]
     if not files:
-        raise ValueError(f"{name} has no text but what is written to {out}, expected another input")
+        raise ValueError(f"{name} has no text, expected another input")
     return files
 
 
-def _inside(folder: Path) -> list[Path]:
+def _files_below(folder: Path) -> list[Path]:
     """All files of a folder that are not hidden, in a fixed order, those behind links too."""
 
     def refuse(error: OSError) -> None:

@@ -60,13 +60,13 @@ def read_config(path: str | Path, changes: Sequence[str] = ()) -> dict[str, dict
         table, key, value = _parse_change(change)
         if isinstance(config.setdefault(table, {}), dict):
             config[table][key] = value
-    known = _tables(config)
+    schema = _tables(config)
     source = f"{path} with --set {' --set '.join(changes)}" if changes else str(path)
-    for table in dict.fromkeys([*config, *known]):
-        if table not in known or not isinstance(config.get(table), dict):
-            wrong = "missing" if table in known else "unknown"
-            raise ValueError(f"{source}: [{table}] is {wrong}, expected tables {', '.join(known)}")
-        config[table] = check_table(f"{source}: [{table}]", config[table], known[table])
+    for table in dict.fromkeys([*config, *schema]):
+        if table not in schema or not isinstance(config.get(table), dict):
+            state = "missing" if table in schema else "unknown"
+            raise ValueError(f"{source}: [{table}] is {state}, expected tables {', '.join(schema)}")
+        config[table] = check_table(f"{source}: [{table}]", config[table], schema[table])
     return config
 
 
@@ -138,14 +138,14 @@ def keys_of(config_class: type) -> dict[str, tuple[typing.Any, bool]]:
     return {f.name: (hints[f.name], f.default is MISSING) for f in fields(config_class)}
 
 
-def check_table(where: str, table: dict, known: dict[str, tuple[typing.Any, bool]]) -> dict:
+def check_table(where: str, table: dict, schema: dict[str, tuple[typing.Any, bool]]) -> dict:
     """The table with its values in the types of the fields."""
     values = {}
     for key, value in table.items():
-        if key not in known:
-            raise ValueError(f"{where} has no key {key!r}, expected some of {', '.join(known)}")
-        values[key] = _convert(f"{where} has {key} = {value!r}", value, known[key][0])
-    for key, (_, needed) in known.items():
+        if key not in schema:
+            raise ValueError(f"{where} has no key {key!r}, expected some of {', '.join(schema)}")
+        values[key] = _convert(f"{where} has {key} = {value!r}", value, schema[key][0])
+    for key, (_, needed) in schema.items():
         if needed and key not in table:
             raise ValueError(f"{where} has no {key}, which is needed")
     return values
@@ -153,15 +153,16 @@ def check_table(where: str, table: dict, known: dict[str, tuple[typing.Any, bool
 
 def _convert(what: str, value: object, hint: typing.Any) -> object:
     """`value`, as TOML has it, in the type of a field; ValueError if it is of another."""
-    kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
-    kind = next(kind for kind in kinds if kind is not type(None))  # X | None: the key is left out
-    if typing.get_origin(kind) is tuple:
-        parts = typing.get_args(kind)
-        if type(value) is list and len(value) == len(parts):
-            return tuple(_convert(what, x, part) for x, part in zip(value, parts, strict=True))
-        raise ValueError(f"{what}, expected [{', '.join('ab'[: len(parts)])}]")
-    if kind is float and type(value) is int:
+    members = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+    # of X | None it is X: without a value the key is left out
+    expected_type = next(t for t in members if t is not type(None))
+    if typing.get_origin(expected_type) is tuple:
+        element_types = typing.get_args(expected_type)
+        if type(value) is list and len(value) == len(element_types):
+            return tuple(_convert(what, x, t) for x, t in zip(value, element_types, strict=True))
+        raise ValueError(f"{what}, expected [{', '.join('ab'[: len(element_types)])}]")
+    if expected_type is float and type(value) is int:
         return float(value)
-    if type(value) is not kind:
-        raise ValueError(f"{what}, expected {kind.__name__}")
+    if type(value) is not expected_type:
+        raise ValueError(f"{what}, expected {expected_type.__name__}")
     return value

@@ -10,9 +10,9 @@ RUN_FILES = (
     *("run.json", "tokenizer.json", "checkpoint.safetensors", "model.safetensors"),
     *("best/model.safetensors", "config.json", "best/config.json", "history.json", "loss.png"),
 )
-PARTS = ".tokens.part"  # where token files are written before they are put in their place
+PARTIAL_FOLDER = ".tokens.part"  # token files are written there before they are put in place
 MARKS = {  # what a folder holds -> the names that say so; a tokenizer.json may be anybody's
-    "token files": ("train.bin", "val.bin", PARTS),
+    "token files": ("train.bin", "val.bin", PARTIAL_FOLDER),
     "a run": ("run.json", "checkpoint.safetensors", "model.safetensors", "best/model.safetensors"),
 }
 
@@ -23,8 +23,8 @@ def names_in(folder: str | Path, names: tuple[str, ...]) -> list[str]:
     return [name for name, path in paths.items() if path.exists() or path.is_symlink()]
 
 
-def refuse_another_owner(folder: str | Path, own: str) -> None:
+def refuse_another_owner(folder: str | Path, expected: str) -> None:
     """Raise FileExistsError if a folder holds the other of "token files" and "a run"."""
-    for kind, marks in MARKS.items():
-        if kind != own and names_in(folder, marks):
-            raise FileExistsError(f"{folder} holds {kind}, not {own}: choose another folder")
+    for owner, marks in MARKS.items():
+        if owner != expected and names_in(folder, marks):
+            raise FileExistsError(f"{folder} holds {owner}, not {expected}: choose another folder")

@@ -30,21 +30,21 @@ class _Reader:
     """Reads one value after another; what lies beyond the end raises ValueError."""
 
     def __init__(self, data: np.ndarray):
-        self.data, self.place = memoryview(data), 0  # type: ignore[arg-type]
+        self.data, self.offset = memoryview(data), 0  # type: ignore[arg-type]
 
     def take(self, code: str) -> Any:
-        (value,) = struct.unpack_from("<" + code, self.data, self.place)
-        self.place += struct.calcsize("<" + code)
+        (value,) = struct.unpack_from("<" + code, self.data, self.offset)
+        self.offset += struct.calcsize("<" + code)
         return value
 
     def text(self) -> str:
         return str(self.bytes(self.take("Q")), "utf-8")
 
     def bytes(self, length: int) -> memoryview:
-        if length > len(self.data) - self.place:
+        if length > len(self.data) - self.offset:
             raise ValueError("it is cut short")
-        self.place += length
-        return self.data[self.place - length : self.place]
+        self.offset += length
+        return self.data[self.offset - length : self.offset]
 
     def value(self, kind: int) -> Any:
         if kind == 8:
@@ -71,17 +71,17 @@ def read_gguf(path: str | Path) -> tuple[dict[str, Any], dict[str, Packed]]:
             raise ValueError(f"it begins {magic!r}, version {version}: expected b'GGUF', version 3")
         n_tensors, n_settings = reader.take("Q"), reader.take("Q")
         settings = {reader.text(): reader.value(reader.take("I")) for _ in range(n_settings)}
-        heads = []
+        tensor_infos = []
         for _ in range(n_tensors):
             name = reader.text()
             shape = tuple(reader.take("Q") for _ in range(reader.take("I")))[::-1]
-            heads.append((name, shape, reader.take("I"), reader.take("Q")))
+            tensor_infos.append((name, shape, reader.take("I"), reader.take("Q")))
         alignment = settings.get("general.alignment", 32)
-        distinct = len({name for name, *_ in heads}) == n_tensors
+        distinct = len({name for name, *_ in tensor_infos}) == n_tensors
         if not isinstance(alignment, int) or alignment < 1 or not distinct:
             raise ValueError(f"general.alignment={alignment!r}, or two tensors of one name")
-        start = -(-reader.place // alignment) * alignment
-        return settings, {name: _packed(data, start, name, *head) for name, *head in heads}
+        start = -(-reader.offset // alignment) * alignment
+        return settings, {name: _packed(data, start, name, *info) for name, *info in tensor_infos}
     except (ValueError, TypeError, KeyError, struct.error, RecursionError) as error:
         raise ValueError(f"{path} is not a GGUF file that can be read: {error}") from error
 
@@ -92,12 +92,12 @@ def _packed(
     if kind not in KINDS:
         names = ", ".join(known for known, _, _ in KINDS.values())
         raise ValueError(f"{name} is packed as kind {kind}, expected one of {names}")
-    _, weights, size = KINDS[kind]
+    _, block_weights, block_bytes = KINDS[kind]
     n = math.prod(shape)
-    raw = data[start + offset : start + offset + n // weights * size]
-    if n % weights or len(raw) != n // weights * size:
+    packed = data[start + offset : start + offset + n // block_weights * block_bytes]
+    if n % block_weights or len(packed) != n // block_weights * block_bytes:
         raise ValueError(f"{name} of shape {shape} is cut short")
-    return Packed(kind, shape, raw.reshape(-1, size))
+    return Packed(kind, shape, packed.reshape(-1, block_bytes))
 
 
 def unpack(tensor: Packed) -> np.ndarray:
@@ -109,16 +109,16 @@ def unpack(tensor: Packed) -> np.ndarray:
     """
     name, blocks = KINDS[tensor.kind][0], tensor.blocks
 
-    def half(place: int) -> np.ndarray:  # (blocks, 1)
-        return blocks[:, place : place + 2].copy().view(np.float16).astype(np.float32)
+    def float16_at(start: int) -> np.ndarray:  # (blocks, 1)
+        return blocks[:, start : start + 2].copy().view(np.float16).astype(np.float32)
 
     if name == "F32":
         weights = blocks.copy().view(np.float32)
     elif name == "F16":
-        weights = half(0)
+        weights = float16_at(0)
     elif name == "Q8_0":
-        weights = half(0) * blocks[:, 2:].view(np.int8)
+        weights = float16_at(0) * blocks[:, 2:].view(np.int8)
     else:  # Q4_1
-        weights = half(0) * np.hstack((blocks[:, 4:] & 15, blocks[:, 4:] >> 4))
-        weights += half(2)
+        weights = float16_at(0) * np.hstack((blocks[:, 4:] & 15, blocks[:, 4:] >> 4))
+        weights += float16_at(2)
     return weights.reshape(tensor.shape)

@@ -76,16 +76,18 @@ def _random_meaning(rng: random.Random) -> Meaning:
 def _phrase_in_both(phrase: Phrase, case: int) -> tuple[list[str], list[str]]:
     """English and German; case 0 is the subject's, 1 the object's."""
     noun, nouns, noun_de, nouns_de, gender = phrase.noun
-    this, a, after_this, after_a = (e.split()[case].strip("-") for e in ENDINGS[gender])
+    dies_ending, ein_ending, after_dies, after_ein = (
+        e.split()[case].strip("-") for e in ENDINGS[gender]
+    )
     if phrase.plural:
-        this, after_this = "e", "en"  # in all genders
+        dies_ending, after_dies = "e", "en"  # in all genders
     article = phrase.article
-    words = {"the": THE[this], "a": f"ein{a}", "every": f"jed{this}"}
-    english, german = [article], [words.get(article, f"dies{this}")]
+    words = {"the": THE[dies_ending], "a": f"ein{ein_ending}", "every": f"jed{dies_ending}"}
+    english, german = [article], [words.get(article, f"dies{dies_ending}")]
     if phrase.adjective:
         adjective, adjective_de = phrase.adjective
         english.append(adjective)
-        german.append(adjective_de + (after_a if article == "a" else after_this))
+        german.append(adjective_de + (after_ein if article == "a" else after_dies))
     english.append(nouns if phrase.plural else noun)
     if article == "a" and english[1][0] in "aeiou":
         english[0] = "an"

@@ -22,7 +22,7 @@ import torch
 from jaxtyping import UInt16
 from torch import Tensor
 
-from scratchformer.data.folders import PARTS, TOKEN_FILES, names_in, refuse_another_owner
+from scratchformer.data.folders import PARTIAL_FOLDER, TOKEN_FILES, names_in, refuse_another_owner
 from scratchformer.files import locked
 
 FORMAT, HEADER = "scratchformer tokens 1", 4096
@@ -31,7 +31,7 @@ NO_ROOM = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 
 
 def text_pieces(path: str | Path, size: int = 2**20) -> Iterator[str]:
-    """A UTF-8 text in pieces of about `size` bytes, cut before blanks; "-" is stdin.
+    """A UTF-8 text in pieces of about `size` bytes, cut before blanks.
 
     GPT-2's tokenizer never joins a blank to what precedes it, so the ids of the pieces are those
     of the text. A line longer than 8 pieces is cut where it stands. A byte order mark at the
@@ -39,8 +39,7 @@ def text_pieces(path: str | Path, size: int = 2**20) -> Iterator[str]:
     or holds a byte 0: then it is no text, or UTF-16.
     """
     rest = ""  # what has been read and not yielded
-    source = 0 if path == "-" else path
-    with open(source, "rb", closefd=path != "-") as file:
+    with open(path, "rb") as file:
         for new in _decoded(file, path, size):
             rest += new
             cut = rest.rfind("\n")
@@ -108,12 +107,12 @@ def write_tokens(
             raise FileExistsError(
                 f"{folder} holds {what} already: overwrite them, or choose another folder"
             )
-        parts = folder / PARTS
-        shutil.rmtree(parts, ignore_errors=True)  # of a call that was killed
+        partial = folder / PARTIAL_FOLDER
+        shutil.rmtree(partial, ignore_errors=True)  # of a call that was killed
         try:
-            parts.mkdir()
-            header = _write_parts(parts, documents, tokenizer, validation, source, on_bytes)
-            _put_in_place(parts, folder)
+            partial.mkdir()
+            header = _write_parts(partial, documents, tokenizer, validation, source, on_bytes)
+            _put_in_place(partial, folder)
         except OSError as error:
             if error.errno not in NO_ROOM:
                 raise
@@ -123,12 +122,12 @@ def write_tokens(
                 "were. Make room, and call again",
             ) from error
         finally:
-            shutil.rmtree(parts, ignore_errors=True)
+            shutil.rmtree(partial, ignore_errors=True)
         return header
 
 
 def _write_parts(
-    parts: Path,
+    partial: Path,
     documents: Iterable[str | Iterable[str]],
     tokenizer,
     validation: float,
@@ -136,7 +135,7 @@ def _write_parts(
     on_bytes: Callable[[int], None] | None,
 ) -> dict:
     """Write train.bin, val.bin and tokenizer.json to a folder; returns the header of train.bin."""
-    train, val = parts / "train.bin", parts / "val.bin"
+    train, val = partial / "train.bin", partial / "val.bin"
     with train.open("wb+") as file:  # all ids, until one knows how many there are
         file.seek(HEADER)
         tokens, text = _write_ids(file, documents, tokenizer, on_bytes)
@@ -157,7 +156,7 @@ def _write_parts(
         file.seek(0)
         file.write(_bytes(header))
         _sync(file)
-    tokenizer.save(parts / "tokenizer.json")
+    tokenizer.save(partial / "tokenizer.json")
     return header
 
 
@@ -204,8 +203,8 @@ def _quick_encoder(tokenizer) -> Callable[[str], list[int]]:
     return encode
 
 
-def _put_in_place(parts: Path, folder: Path) -> None:
-    """Move the files of `parts` to `folder`.
+def _put_in_place(partial: Path, folder: Path) -> None:
+    """Move the files of `partial` to `folder`.
 
     The old train.bin goes before the other files change, and the new one comes after them. So a
     folder with a train.bin holds the files of one call and no mixture of two. Raises
@@ -217,8 +216,8 @@ def _put_in_place(parts: Path, folder: Path) -> None:
     (folder / "train.bin").unlink(missing_ok=True)  # from here on, nothing needs room on the disk
     (folder / "val.bin").unlink(missing_ok=True)
     for name in TOKEN_FILES:
-        if (parts / name).exists():
-            (parts / name).replace(folder / name)
+        if (partial / name).exists():
+            (partial / name).replace(folder / name)
 
 
 def read_header(path: str | Path) -> dict:

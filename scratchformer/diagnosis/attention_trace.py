@@ -31,7 +31,7 @@ class AttentionTrace(TorchDispatchMode):
         self.T = T
         self.layers: list[Attention] = []
         self.keys: Tensor | None = None
-        self.scores = 0  # how many there are
+        self.n_scores = 0  # numbers in the last table of scores
         self.factors: list[tuple[tuple[int, ...], float]] = []  # (shape, what multiplied it)
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
@@ -40,7 +40,7 @@ class AttentionTrace(TorchDispatchMode):
         if name in ("bmm", "baddbmm"):
             left, right = args[-2:]
             if out.shape[-2:] == square:
-                self.keys, self.scores = right, out.numel()
+                self.keys, self.n_scores = right, out.numel()
                 if name == "baddbmm":
                     self.factors.append((tuple(out.shape), float((kwargs or {}).get("alpha", 1))))
             elif left.shape[-2:] == square and self.layers and self.layers[-1].used is None:
@@ -54,8 +54,8 @@ class AttentionTrace(TorchDispatchMode):
             factor = 1 / number if "div" in name and number else number
             self.factors.append((tuple(scaled.shape), float(factor)))
         elif name in ("_softmax", "_safe_softmax") and out.shape[-2:] == square:
-            counted = [f for shape, f in self.factors if self._scales(shape, f)]
-            scale = math.prod(counted) if counted else None
+            score_factors = [f for shape, f in self.factors if self._scales(shape, f)]
+            scale = math.prod(score_factors) if score_factors else None
             axis = args[1] % out.dim() - out.dim()
             self.layers.append(Attention(out.nan_to_num(), axis, scale, self.keys))
             self.keys, self.factors = None, []
@@ -64,11 +64,11 @@ class AttentionTrace(TorchDispatchMode):
     def _scales(self, shape: tuple[int, ...], factor: float) -> bool:
         """Whether a factor is one of scores, not of a bias, or a small one of queries or keys."""
         if shape[-2:] == (self.T, self.T) or self.keys is None:
-            return factor > 0 and math.prod(shape) == self.scores
+            return factor > 0 and math.prod(shape) == self.n_scores
         D = self.keys.shape[-2]  # one head's width, or all heads stand together
-        mine = D in shape[-2:] or math.isclose(factor, D**-0.5)
+        fits_head_width = D in shape[-2:] or math.isclose(factor, D**-0.5)
         of_tokens = any(n % self.T == 0 for n in shape)  # of one stream, or of several
-        return mine and of_tokens and 0 < factor <= 1
+        return fits_head_width and of_tokens and 0 < factor <= 1
 
 
 def attention_of(model: nn.Module, ids: Tensor) -> list[Attention]:

@@ -79,13 +79,13 @@ class Case:
         return x.contiguous(), y.contiguous()
 
     @cached_property
-    def felt(self) -> Tensor:
+    def influence(self) -> Tensor:
         """(T, T): how much the logits at each place (row) change with each token (column)."""
         before, columns, n = self.logits(self.ids), [], len(self.ordinary)
         for s in range(self.T):
             ids = self.ids.clone()
-            place = torch.searchsorted(self.ordinary, ids[:, s].contiguous())
-            ids[:, s] = self.ordinary[(place + 1 + n // 3) % n]
+            index = torch.searchsorted(self.ordinary, ids[:, s].contiguous())
+            ids[:, s] = self.ordinary[(index + 1 + n // 3) % n]
             columns.append((self.logits(ids) - before).abs().amax(dim=(0, 2)))
         return (torch.stack(columns, dim=1) / before.abs().max()).nan_to_num(math.inf)
 

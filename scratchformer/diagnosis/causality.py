@@ -33,44 +33,45 @@ def evaluation(case: Case) -> Outcome:
     """The same ids give the same logits again, whatever was read in between."""
     first = case.logits(case.ids)
     case.logits(case.ids[:1, : case.T // 2])
-    off = gap(case.logits(case.ids), first)
+    diff = gap(case.logits(case.ids), first)
     dropout = "dropout active in evaluation: F.dropout without training=self.training"
     suspects = [dropout, "a call leaves a state"]
-    return Outcome(off < FELT, f"the second time differs by {off:.1g}", suspects)
+    return Outcome(diff < FELT, f"the second time differs by {diff:.1g}", suspects)
 
 
 def rows(case: Case) -> Outcome:
     """A row of a batch does not depend on the others."""
     together = case.logits(case.ids)
     alone = [case.logits(row[None]) for row in case.ids]
-    off = gap(torch.cat(alone), together)
+    diff = gap(torch.cat(alone), together)
     norm, mixed = "statistics over the batch", "a view, a softmax or a mask that mixes rows"
-    return Outcome(off < SAME, f"rows alone differ by {off:.1g}", [norm, mixed])
+    return Outcome(diff < SAME, f"rows alone differ by {diff:.1g}", [norm, mixed])
 
 
 def causality(case: Case) -> Outcome:
     """No logit changes with a later token."""
-    leak = case.felt.triu(1).max().item()
+    leak = case.influence.triu(1).max().item()
     suspects = ["mask missing, turned round, not passed on, or not strong enough"]
     suspects += ["mask applied after the softmax", "softmax over the wrong axis", RESHAPE]
     # (T, T): which later tokens (columns) get a weight in some layer
-    seen = [a.weights.flatten(0, -3).amax(dim=0).triu(1) > 0 for a in case.attention]
-    if seen and not any(later.any() for later in seen):
+    attended = [a.weights.flatten(0, -3).amax(dim=0).triu(1) > 0 for a in case.attention]
+    if attended and not any(later.any() for later in attended):
         suspects = [RESHAPE, "something computed over time, not over features"]
-    elif seen and not any(later.triu(2).any() for later in seen):
+    elif attended and not any(later.triu(2).any() for later in attended):
         suspects = ["mask off by one: each layer sees one token ahead"]
     return Outcome(leak < FELT, f"a later token changes earlier logits by {leak:.1g}", suspects)
 
 
 def context(case: Case) -> Outcome:
     """Each place feels the tokens before it, as far back everywhere."""
-    felt = case.felt.tril()  # (T, T)
-    back = case.T - int((felt[-1] > FELT / 10).int().argmax())  # of the last place, itself included
+    influence = case.influence.tril()  # (T, T)
+    first = int((influence[-1] > FELT / 10).int().argmax())
+    back = case.T - first  # of the last place, itself included
     measured = f"the last place looks back {back} of {case.T} tokens"
     if back == 1 != case.given.window:
         return Outcome(False, measured, ["what attention finds is not added to the stream"])
-    band = torch.ones_like(felt).tril().triu(1 - back) > 0
-    holds = bool((felt[band] > 0).all() and (felt[~band] < FELT / 10).all())
+    band = torch.ones_like(influence).tril().triu(1 - back) > 0
+    holds = bool((influence[band] > 0).all() and (influence[~band] < FELT / 10).all())
     return Outcome(holds, measured, [RESHAPE])
 
 
@@ -80,9 +81,9 @@ def prefix(case: Case) -> Outcome:
     ids = case.random_ids(1, T)
     parts = [(n, case.logits(ids[:, :n])) for n in (T // 2, 1, 2, T - 1)]
     all_at_once = case.logits(ids)  # after them: a model may keep what its first call needed
-    off = max(gap(z, all_at_once[:, :n]) for n, z in parts)
+    diff = max(gap(z, all_at_once[:, :n]) for n, z in parts)
     over_time = "something computed over, or counted from, the whole length"
-    return Outcome(off < SAME, f"beginnings alone differ by {off:.1g}", [over_time, RESHAPE])
+    return Outcome(diff < SAME, f"beginnings alone differ by {diff:.1g}", [over_time, RESHAPE])
 
 
 def positions(case: Case) -> Outcome:
@@ -153,13 +154,13 @@ def padding(case: Case) -> Outcome:
     with torch.no_grad():
         padded = ids.masked_fill(~real, case.pad_id)
         z = logits_of(case.given.padding(case.sharp, padded, real))[0, n:]
-    off = gap(z, case.logits(ids[:1, n:])[0])
+    diff = gap(z, case.logits(ids[:1, n:])[0])
     attended = "padding is attended to: no mask, or one turned round"
     counted = "positions count the padding (harmless if it never stands on the left)"
-    if off > SAME and getattr(case.model, "_is_stateful", False):  # transformers says so
+    if diff > SAME and getattr(case.model, "_is_stateful", False):  # transformers says so
         state = "a state takes in the padding (harmless if it never stands on the left)"
-        return Outcome(False, f"behind padding logits differ by {off:.1g}", [state], noted=True)
-    return Outcome(off < SAME, f"behind padding logits differ by {off:.1g}", [attended, counted])
+        return Outcome(False, f"behind padding logits differ by {diff:.1g}", [state], noted=True)
+    return Outcome(diff < SAME, f"behind padding logits differ by {diff:.1g}", [attended, counted])
 
 
 def cache(case: Case) -> Outcome:
@@ -180,13 +181,13 @@ def cache(case: Case) -> Outcome:
             with torch.no_grad():
                 read = case.given.cache(case.sharp)
                 parts = [logits_of(read(p.contiguous())) for p in ids.split(sizes, dim=1)]
-            off = gap(torch.cat(parts, dim=1), all_at_once)
+            diff = gap(torch.cat(parts, dim=1), all_at_once)
         except NotImplementedError as error:  # the model has another way to keep what it read
             return Outcome(None, str(error))
         except Exception as error:
-            what, off = f"{what} (raised {type(error).__name__}: {error})", math.inf
-        if off > SAME:
-            measured = f"{what}, logits differ by {off:.1g}"
+            what, diff = f"{what} (raised {type(error).__name__}: {error})", math.inf
+        if diff > SAME:
+            measured = f"{what}, logits differ by {diff:.1g}"
             if what == "several at once" and getattr(case.model, "_is_stateful", False):
                 alone = "a state that is read on one token at a time (harmless in generation)"
                 return Outcome(False, measured, [alone], noted=True)

@@ -46,9 +46,9 @@ def _fault(module: nn.Module, x: Tensor) -> str | None:
     changed = torch.cat([x[..., :-1, :], -3 * x[..., -1:, :]], dim=-2)
     if not torch.allclose(norm(x)[..., :-1, :], norm(changed)[..., :-1, :], atol=1e-5):
         return "statistics over time or rows, not over features"
-    given = [getattr(module, n, None) for n in ("eps", "variance_epsilon", "epsilon")]
+    named = [getattr(module, n, None) for n in ("eps", "variance_epsilon", "epsilon")]
     usual = (1e-5, 1e-6, 1e-8, 1e-12, torch.finfo(torch.float32).eps)
-    for eps in [e for e in given if isinstance(e, float)] or usual:
+    for eps in [e for e in named if isinstance(e, float)] or usual:
         for fault, small, expected in _formulas(x, eps):
             ratio = norm(small) / expected  # 2 where a weight of 1 stands for 1 + 1
             if (ratio - ratio.median().round().clamp(min=1)).abs().median() < 3e-5:

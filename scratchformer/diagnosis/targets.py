@@ -12,13 +12,13 @@ from scratchformer.diagnosis.probes import gap, logits_of, mean_loss
 from scratchformer.diagnosis.report import Outcome
 
 
-def _wanted(case: Case, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+def _targets_of_loss(case: Case, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     """(B, T) each: the token that the loss asks for at a place, and whether the place counts."""
-    seen: list[Tensor] = []
+    recorded_logits: list[Tensor] = []
 
-    with case.sharp.register_forward_hook(lambda *call: seen.append(logits_of(call[2]))):
+    with case.sharp.register_forward_hook(lambda *call: recorded_logits.append(logits_of(call[2]))):
         loss = mean_loss(case.given.loss, case.sharp, x, y)
-    (grad,) = torch.autograd.grad(loss, seen[:1], allow_unused=True)
+    (grad,) = torch.autograd.grad(loss, recorded_logits[:1], allow_unused=True)
     assert grad is not None, "the loss does not come from the model's logits"
     return grad.argmin(dim=-1), grad.abs().amax(dim=-1) > 0
 
@@ -28,11 +28,11 @@ def targets(case: Case) -> Outcome:
     if case.given.loss is None and not case.given.batches:
         return Outcome(None, "give loss=…, batches=… or both")
     x, y = case.batch()
-    asked, counts = _wanted(case, x, y)
+    target_ids, counted = _targets_of_loss(case, x, y)
     T, hits = x.shape[1], {}
     for lag in (1, 0, 2):
-        hit = (asked[:, : T - lag] == x[:, lag:])[counts[:, : T - lag]]
-        hits[lag] = hit.float().mean().nan_to_num(0.0).item()
+        is_target = (target_ids[:, : T - lag] == x[:, lag:])[counted[:, : T - lag]]
+        hits[lag] = is_target.float().mean().nan_to_num(0.0).item()
     best = max(hits, key=lambda lag: hits[lag])
     measured = (
         f"x[t+{best}] is asked for at {hits[best]:.0%} of the places t, x[t+1] at {hits[1]:.0%}"
@@ -46,20 +46,20 @@ def targets(case: Case) -> Outcome:
 
 def padded_targets(case: Case) -> Outcome:
     """Padding behind a text changes nothing of its loss."""
-    pad, minus = case.given.pad_id, any((y == -100).any() for _, y in case.given.batches)
+    pad, uses_minus_100 = case.given.pad_id, any((y == -100).any() for _, y in case.given.batches)
     if case.given.loss is None or pad is None:
         return Outcome(None, "give loss=… and pad_id=…")
     x, y = (torch.where(t == pad, (t + 1) % case.vocab_size, t) for t in case.batch())
     n = x.shape[1] // 2
     with torch.no_grad():
         short = mean_loss(case.given.loss, case.sharp, x[:, :n], y[:, :n])
-        x[:, n:], y[:, n:] = max(pad, 0), -100 if minus else pad
-        off = gap(mean_loss(case.given.loss, case.sharp, x, y), short)
-    share = _wanted(case, x, y)[1][:, n:].float().mean().item()
-    measured = f"padding changes the loss by {off:.1%}, and {share:.0%} of its places count"
-    counted = "loss on padding: no ignore_index, or another one"
-    suspect = counted if share else "a mean over all places, padding included"
-    return Outcome(off < 1e-3, measured, [suspect])
+        x[:, n:], y[:, n:] = max(pad, 0), -100 if uses_minus_100 else pad
+        diff = gap(mean_loss(case.given.loss, case.sharp, x, y), short)
+    share = _targets_of_loss(case, x, y)[1][:, n:].float().mean().item()
+    measured = f"padding changes the loss by {diff:.1%}, and {share:.0%} of its places count"
+    on_padding = "loss on padding: no ignore_index, or another one"
+    suspect = on_padding if share else "a mean over all places, padding included"
+    return Outcome(diff < 1e-3, measured, [suspect])
 
 
 def _bytes(ids: Tensor) -> bytes:

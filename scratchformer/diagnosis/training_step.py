@@ -27,24 +27,20 @@ class Run:
         self.rates: list[float] = []
         self.modes: list[bool] = []  # of the calls that gradients are for
         self.model.register_forward_pre_hook(self._before_call)
-        made = training(self.model)
-        if not isinstance(made, tuple) or len(made) != 2:
-            raise ValueError(f"training(model) gave {made}, expected (optimizer, step)")
-        self.optimizer, self.step = made
-        taken = self.optimizer.step
+        result = training(self.model)
+        if not isinstance(result, tuple) or len(result) != 2:
+            raise ValueError(f"training(model) gave {result}, expected (optimizer, step)")
+        self.optimizer, self.step = result
+        plain_step = self.optimizer.step
 
-        @functools.wraps(taken)
+        @functools.wraps(plain_step)
         def step(*args: Any, **kwargs: Any) -> Any:
             received = self.flat([p.grad for p in self.weights.values()])
             if (scale := getattr(self.optimizer, "grad_scale", None)) is not None:
                 received /= float(scale)  # a fused optimiser takes the scaler's factor out itself
             self.rates.append(float(self.optimizer.param_groups[0]["lr"]))
-            result = taken(*args, **kwargs)
-            after = self.flat([p.grad for p in self.weights.values()])
-            share = (after @ received / (received @ received).clamp(min=1e-300)).item()
-            unscaled = share > 0 and torch.allclose(after, share * received, rtol=1e-3, atol=0)
-            self.gradients.append(after if unscaled else received)
-            return result
+            self.gradients.append(received)
+            return plain_step(*args, **kwargs)
 
         self.optimizer.step = step
 
@@ -196,7 +192,7 @@ def training_mode(begin: Callable, batches: list) -> Outcome:
 
 
 def weight_decay(begin: Callable, batches: list) -> Outcome:
-    """Matrices decay; norms and biases do not."""
+    """Norms and biases do not decay."""
     groups = begin().optimizer.param_groups
     decayed = sum(p.dim() < 2 for g in groups if g.get("weight_decay") for p in g["params"])
     return Outcome(not decayed, f"{decayed} norms and biases decay", ["one group for all weights"])

@@ -84,20 +84,20 @@ def gradients(case: Case) -> Outcome:
 
 def _felt_by_logits(case: Case, names: set[str]) -> set[str]:
     """The weights of which a tiny change is a tiny change of the logits."""
-    before, felt = case.logits(case.ids), set()
+    before, effective = case.logits(case.ids), set()
     tables = [m for m in case.sharp.modules() if isinstance(m, nn.Embedding)]
     padded = {table.weight: table.padding_idx for table in tables if table.padding_idx is not None}
     for name, p in case.sharp.named_parameters():
         if name in names:
-            kept = p.data.clone()
-            change = 1e-5 * kept.abs().mean() * torch.randn(p.shape).to(p)
+            original = p.data.clone()
+            change = 1e-5 * original.abs().mean() * torch.randn(p.shape).to(p)
             if p in padded:
                 change[padded[p]] = 0  # a row of padding gets no gradient, and needs none
             p.data += change
             if 0 < gap(case.logits(case.ids), before) < 1e-2:  # another choice would be a leap
-                felt.add(name)
-            p.data = kept
-    return felt
+                effective.add(name)
+            p.data = original
+    return effective
 
 
 def shared_weights(case: Case) -> Outcome:
@@ -133,9 +133,9 @@ def saved(case: Case) -> Outcome:
     other = case.given.reload(case.sharp).eval()
     with torch.no_grad():
         reloaded = logits_of(other(case.ids))
-    off = gap(reloaded, case.logits(case.ids))
-    measured = f"saved and loaded, logits differ by {off:.1g}"
-    if off > max(1e-4, 10 * torch.finfo(reloaded.dtype).eps):
+    diff = gap(reloaded, case.logits(case.ids))
+    measured = f"saved and loaded, logits differ by {diff:.1g}"
+    if diff > max(1e-4, 10 * torch.finfo(reloaded.dtype).eps):
         square = "a square matrix that should be transposed, or should not"
         return Outcome(False, measured, [square, "a tensor that is no parameter and no buffer"])
     n, m = (len(list(model.parameters())) for model in (case.sharp, other))

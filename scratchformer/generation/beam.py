@@ -23,7 +23,7 @@ def greedy_decode(
     A row stops at `end_id` and is padded behind it; all stop after `max_new_tokens`. Raises
     ValueError if that is below 1, or more than the model's context length.
     """
-    _check(model, max_new_tokens)
+    _check_max_new_tokens(model, max_new_tokens)
     c, source = model.config, source.to(model.positions.device)
     with eval_mode(model):
         memory = model.encode(source)
@@ -32,9 +32,9 @@ def greedy_decode(
             ended = (ids == c.end_id).any(dim=1)  # (B,)
             if ended.all():
                 break
-            new = _next_log_p(model, ids, memory, source).argmax(dim=-1)  # (B,)
-            new = new.masked_fill(ended, c.pad_id)
-            ids = torch.cat((ids, new[:, None]), dim=1)
+            next_token = _next_log_p(model, ids, memory, source).argmax(dim=-1)  # (B,)
+            next_token = next_token.masked_fill(ended, c.pad_id)
+            ids = torch.cat((ids, next_token[:, None]), dim=1)
     return ids
 
 
@@ -53,7 +53,7 @@ def beam_search(
     is among the best. Otherwise as `greedy_decode`, which is a beam of width 1. Raises ValueError
     for a width below 1, or a penalty that is negative or infinite, too.
     """
-    _check(model, max_new_tokens)
+    _check_max_new_tokens(model, max_new_tokens)
     if beam_width < 1:
         raise ValueError(f"beam_width={beam_width}, expected at least 1")
     if not 0 <= length_penalty < math.inf:
@@ -70,10 +70,10 @@ def beam_search(
             ended = (ids == c.end_id).any(dim=2)  # (B, K)
             if ended.all():
                 break
-            new = _next_log_p(model, ids.flatten(0, 1), memory, sources).view(B, K, V)
-            new[ended] = -math.inf
-            new[..., c.pad_id].masked_fill_(ended, 0.0)  # it can only be padded, at no cost
-            log_p = log_p[..., None] + new  # (B, K, V)
+            next_log_p = _next_log_p(model, ids.flatten(0, 1), memory, sources).view(B, K, V)
+            next_log_p[ended] = -math.inf
+            next_log_p[..., c.pad_id].masked_fill_(ended, 0.0)  # it can only be padded, at no cost
+            log_p = log_p[..., None] + next_log_p  # (B, K, V)
             length = (ids[..., 1:] != c.pad_id).sum(dim=2) + ~ended  # (B, K)
             best = _best(log_p, length, length_penalty)  # (B, K), each parent * V + token
             log_p = log_p.flatten(1).gather(1, best)
@@ -92,9 +92,9 @@ def _best(
     equals the likelier is better.
     """
     K = log_p.shape[1]
-    x = ((5 + length.double()) / 6).log()  # (B, K)
-    scale = (penalty * (x - x.amax(dim=1, keepdim=True))).clamp(min=-1e300)
-    cost = (-log_p).double().log() - scale[..., None]  # (B, K, V)
+    log_length = ((5 + length.double()) / 6).log()  # (B, K)
+    log_penalty = (penalty * (log_length - log_length.amax(dim=1, keepdim=True))).clamp(min=-1e300)
+    cost = (-log_p).double().log() - log_penalty[..., None]  # (B, K, V)
     likelier = log_p.flatten(1).argsort(dim=1, descending=True, stable=True)  # (B, K*V)
     order = cost.flatten(1).gather(1, likelier).argsort(dim=1, stable=True)[:, :K]
     return likelier.gather(1, order)
@@ -107,13 +107,13 @@ def _next_log_p(
     logits = model.decode(ids, memory, source)[:, -1]
     if not logits.amax(dim=-1).isfinite().all():
         raise ValueError("the model's logits are not numbers: nothing can be chosen")
-    wide = torch.promote_types(logits.dtype, torch.float32)
-    log_p = logits.log_softmax(dim=-1, dtype=wide)  # (N, V)
+    compute_dtype = torch.promote_types(logits.dtype, torch.float32)
+    log_p = logits.log_softmax(dim=-1, dtype=compute_dtype)  # (N, V)
     log_p[:, [model.config.pad_id, model.config.begin_id]] = -math.inf
     return log_p
 
 
-def _check(model: Seq2Seq, max_new_tokens: int) -> None:
+def _check_max_new_tokens(model: Seq2Seq, max_new_tokens: int) -> None:
     if not 1 <= max_new_tokens <= model.config.context_length:
         limit = f"1 to context_length={model.config.context_length}"
         raise ValueError(f"max_new_tokens={max_new_tokens}, expected {limit}")

@@ -29,22 +29,22 @@ def chat(
     given the answer so far after each token. Settings are `generate`'s; without a temperature the
     likeliest token is taken. Raises ValueError for a tokenizer without the two tokens.
     """
-    ends = [tokenizer.special_tokens.get(name) for name in ("<|im_start|>", "<|im_end|>")]
-    if None in ends:
+    turn_tokens = [tokenizer.special_tokens.get(name) for name in ("<|im_start|>", "<|im_end|>")]
+    if None in turn_tokens:
         raise ValueError("the tokenizer has no <|im_start|> and <|im_end|>: no model to talk to")
-    start, end = ends
+    start, end = turn_tokens
     ids: list = []
     for role, text in (*before, ("user", message)):
         ids += [start, *tokenizer.encode(f"{role}\n{text}"), end, *tokenizer.encode("\n")]
     ids += [start, *tokenizer.encode("assistant\n")]
     answer: list[int] = []
 
-    def until(new: Tensor) -> bool:
-        answer.append(int(new))
+    def on_token(token: Tensor) -> bool:
+        answer.append(int(token))
         if show is not None and answer[-1] != end:
             show(tokenizer.decode(answer))
         return answer[-1] == end
 
-    given = torch.tensor([ids])
-    generate(model, given, max_new_tokens, temperature, **settings, until=until)
+    prompt = torch.tensor([ids])
+    generate(model, prompt, max_new_tokens, temperature, **settings, until=on_token)
     return tokenizer.decode(i for i in answer if i != end)

@@ -120,7 +120,7 @@ def from_hugging_face(config: dict, weights: dict[str, Tensor]) -> tuple[dict, d
         raise ValueError(f"the rotation has settings of its own for {nested[0]}: not handled")
     partial = rope.get("partial_rotary_factor", config.get("partial_rotary_factor"))
     window, windowed = _window(kind, config)
-    for name, found, *expected in (
+    for name, value, *expected in (
         ("rope_type", rope.get("rope_type", rope.get("type", "default")), "default"),
         ("partial_rotary_factor", partial, None, 1.0),
         ("hidden_act", config.get("hidden_act", "silu"), "swish", "silu"),
@@ -129,8 +129,8 @@ def from_hugging_face(config: dict, weights: dict[str, Tensor]) -> tuple[dict, d
         ("tie_word_embeddings", config.get("tie_word_embeddings", False), False, True),
         ("layers with a window", windowed, "none or all"),
     ):
-        if found not in expected:
-            raise ValueError(f"{name}={found!r}, expected {expected[-1]!r}: others are not handled")
+        if value not in expected:
+            raise ValueError(f"{name}={value!r}, expected {expected[-1]!r}: others are not handled")
     ours = {name: config[theirs] for name, theirs in SETTINGS.items()}
     ours |= {"n_kv_heads": config.get("num_key_value_heads"), "head_dim": config.get("head_dim")}
     ours |= {"d_ff": config.get("intermediate_size"), "qk_norm": kind == "qwen3"}

@@ -271,10 +271,10 @@ def _refuse_other_order(
     """Raise ValueError unless merging by ids is merging in the order of the list of `merges`."""
     expected = "expected merges in the order of the ids"
     joins = [ids.get(b"".join(pair), -1) for pair in merges]
-    made = {*joins}
-    if joins != sorted(made) or -1 in made:
+    merged_ids = {*joins}
+    if joins != sorted(merged_ids) or -1 in merged_ids:
         raise ValueError(f"{path}: its merges have another order than its tokens, {expected}")
-    if missing := [token for token, i in ids.items() if len(token) > 1 and i not in made]:
+    if missing := [token for token, i in ids.items() if len(token) > 1 and i not in merged_ids]:
         raise ValueError(f"{path}: no merge makes the token {missing[0]!r}, {expected}")
     for pair, i in zip(merges, joins, strict=True):
 

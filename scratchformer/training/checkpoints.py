@@ -110,7 +110,7 @@ def load_checkpoint(path: str | Path, state: TrainingState, settings: dict) -> N
     other `settings`, another model or another optimiser; FileNotFoundError if there is none.
     """
     header = read_header(path)
-    _refuse_other_settings(path, header["settings"], settings)
+    refuse_other_settings(path, header["settings"], settings)
     tensors, _ = read_tensors(path)
     model, optimizer = state.model, state.optimizer
     current, saved = _tensors(model), _model_tensors(tensors)
@@ -137,7 +137,8 @@ def load_weights(path: str | Path, model: nn.Module) -> None:
     load_tensors(_tensors(model), _model_tensors(tensors), path)
 
 
-def _refuse_other_settings(path: str | Path, before: dict, settings: dict) -> None:
+def refuse_other_settings(path: str | Path, before: dict, settings: dict) -> None:
+    """Raise ValueError if a run that was begun with other settings would go on with these."""
     before, settings = (json.loads(to_json(table)) for table in (before, settings))
     for name, value in settings.items():
         if (was := before.get(name, "nothing")) != value:

@@ -70,9 +70,9 @@ class TrainingConfig:
                 raise ValueError(f"{name}={value}, expected at least 1")
         for name in ("lr", "matrix_lr", "muon_lr", "eps", "clip"):
             value = getattr(self, name)
-            finite = name == "clip" or value != math.inf
-            left_out = value is None and name in ("matrix_lr", "muon_lr")
-            if not left_out and not (value > 0 and finite):
+            finite_or_clip = name == "clip" or value != math.inf
+            is_left_out = value is None and name in ("matrix_lr", "muon_lr")
+            if not is_left_out and not (value > 0 and finite_or_clip):
                 rule = "more than 0" if name == "clip" else "more than 0, and finite"
                 raise ValueError(f"{name}={value}, expected {rule}")
         if self.matrix_lr is not None and self.muon_lr is not None:
@@ -113,20 +113,20 @@ def make_optimizer(model: nn.Module, config: TrainingConfig) -> torch.optim.Opti
     call it, is the peak of its rate.
     """
     options: dict[str, Any] = {"lr": config.lr, "betas": config.betas, "eps": config.eps}
-    kind: type[torch.optim.AdamW] = torch.optim.AdamW
+    optimizer_class: type[torch.optim.AdamW] = torch.optim.AdamW
     matrix_lr = config.muon_lr or config.matrix_lr
     if matrix_lr is None:
         groups = parameter_groups(model, config.weight_decay)
     else:
-        muon = config.muon_lr is not None
-        groups = matrix_groups(model, config.lr, matrix_lr, config.weight_decay, muon)
+        use_muon = config.muon_lr is not None
+        groups = matrix_groups(model, config.lr, matrix_lr, config.weight_decay, use_muon)
     if config.muon_lr is not None:
-        kind = Muon
+        optimizer_class = Muon
         options |= {"momentum": config.muon_momentum, "dtype": getattr(torch, config.precision)}
     try:
-        optimizer = kind(groups, fused=True, **options)
+        optimizer = optimizer_class(groups, fused=True, **options)
     except RuntimeError:  # a device that has no fused step
-        optimizer = kind(groups, **options)
+        optimizer = optimizer_class(groups, **options)
     for group in optimizer.param_groups:
         group["initial_lr"] = group["lr"]
     return optimizer

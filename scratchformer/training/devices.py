@@ -48,9 +48,9 @@ def _loss_and_gradients(
     model: nn.Module, batch: tuple[Tensor, Tensor], device: torch.device
 ) -> tuple[float, dict[str, Tensor]]:
     """The mean loss of a batch, and the gradient of each parameter, computed on a device."""
-    there = copy.deepcopy(model).to(device).eval()
+    moved = copy.deepcopy(model).to(device).eval()
     x, y = (tensor.to(device) for tensor in batch)
-    nats, targets = token_loss(there(x), y)
+    nats, targets = token_loss(moved(x), y)
     (nats / targets).backward()
-    parameters = {name: p.grad for name, p in there.named_parameters() if p.grad is not None}
+    parameters = {name: p.grad for name, p in moved.named_parameters() if p.grad is not None}
     return (nats / targets).item(), {name: g.cpu() for name, g in parameters.items()}

@@ -8,7 +8,7 @@ share of the rows, so that what is learned does not depend on how many there are
 import itertools
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -30,11 +30,6 @@ def rank() -> int:
 def world_size() -> int:
     """How many processes there are, on all machines."""
     return dist.get_world_size() if dist.is_initialized() else 1
-
-
-def local_rank() -> int:
-    """Which of the processes on this machine this is."""
-    return int(os.environ.get("LOCAL_RANK", "0")) if dist.is_initialized() else 0
 
 
 def all_reduce(tensor: Shaped[Tensor, "..."]) -> Shaped[Tensor, "..."]:
@@ -61,16 +56,6 @@ def any_process(flag: bool) -> bool:
 def barrier() -> None:
     """Wait until all processes are here. (dist.barrier would wait for the GPUs as well.)"""
     any_process(False)
-
-
-@contextmanager
-def local_main_first() -> Iterator[None]:
-    """Local rank 0 of each machine runs the block, and may download; then the others do."""
-    if local_rank() > 0:
-        barrier()
-    yield
-    if local_rank() == 0:
-        barrier()
 
 
 def check_same(number: int, what: str) -> None:
@@ -132,33 +117,6 @@ def shard_rows(batch: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
     return tuple(tensor.tensor_split(n)[rank()] for tensor in batch)
 
 
-def share_stacks(
-    function: Callable[[Tensor], Tensor], stacks: Sequence[Shaped[Tensor, "..."]]
-) -> list[Shaped[Tensor, "..."]]:
-    """`function` of each stack, where all processes have the same stacks and need every result.
-
-    It treats each item of a stack for itself, and keeps shape and type. So each process treats its
-    share of the items, and then they exchange: once, however many stacks there are.
-    """
-    n = world_size()
-    if n == 1 or not stacks:
-        return [function(stack) for stack in stacks]
-    local_shares = []
-    for stack in stacks:
-        size = -(-len(stack) // n)  # all send as many: what is missing is filled up
-        share = stack[rank() * size : (rank() + 1) * size]
-        filling = stack.new_zeros(size - len(share), *stack.shape[1:])
-        local_shares.append(torch.cat((function(share), filling)))
-    sizes = [share.numel() for share in local_shares]
-    gathered = [
-        flat.split(sizes) for flat in all_gather(torch.cat([s.flatten() for s in local_shares]))
-    ]
-    return [
-        torch.cat([shares[i] for shares in gathered])[: stack.numel()].view_as(stack)
-        for i, stack in enumerate(stacks)
-    ]
-
-
 def sync_on_last(model: Any, batches: Iterable[T]) -> Iterator[T]:
     """The batches. Gradients are averaged in the backward pass of the last one only."""
     if world_size() == 1:
@@ -191,17 +149,17 @@ def find_device(device: str = "auto") -> torch.device:
         if device.startswith("cuda:"):
             raise ValueError(f"device={device!r}, expected 'cuda': each process has its own GPU")
         if device == "cuda":
-            local, there = int(os.environ.get("LOCAL_RANK", "0")), torch.cuda.device_count()
-            if local >= there:
-                raise ValueError(f"process {local} of this machine has no GPU: it has {there}")
+            local, n_gpus = int(os.environ.get("LOCAL_RANK", "0")), torch.cuda.device_count()
+            if local >= n_gpus:
+                raise ValueError(f"process {local} of this machine has no GPU: it has {n_gpus}")
             device = f"cuda:{local}"
     try:
-        place = torch.empty(0, device=device).device
+        resolved = torch.empty(0, device=device).device
     except (RuntimeError, AssertionError) as error:
         raise ValueError(f"device={device!r}: {error}") from error
-    if place.type == "meta":
+    if resolved.type == "meta":
         raise ValueError("device='meta' has shapes and no numbers, expected another")
-    return place
+    return resolved
 
 
 def _launched_processes() -> int:
@@ -217,16 +175,16 @@ def process_group(device: str = "auto") -> Iterator[torch.device]:
     They talk by NCCL on GPUs, one process a GPU, and by gloo on CPUs. Raises ValueError for a
     device that is not there, ConnectionError when another process is lost.
     """
-    place = find_device(device)
+    resolved = find_device(device)
     size = _launched_processes()
     if size == 1:
-        yield place
+        yield resolved
         return
-    if place.type == "cuda":
-        torch.cuda.set_device(place)
+    if resolved.type == "cuda":
+        torch.cuda.set_device(resolved)
     try:
-        _connect(int(os.environ["RANK"]), size, place)
-        yield place
+        _connect(int(os.environ["RANK"]), size, resolved)
+        yield resolved
     except RuntimeError as error:
         if isinstance(error, dist.DistError) or LOST.search(str(error)):
             first = re.sub(r"\[/[^]]*\] *", "", str(error)).strip().split("\n")[0].split(". ")[0]
@@ -235,12 +193,12 @@ def process_group(device: str = "auto") -> Iterator[torch.device]:
     dist.destroy_process_group()  # not after an error: there may be nobody to answer
 
 
-def _connect(own_rank: int, size: int, place: torch.device) -> None:
+def _connect(own_rank: int, size: int, device: torch.device) -> None:
     one_machine = os.environ.get("GROUP_WORLD_SIZE") == "1"
     store, _, _ = next(dist.rendezvous("env://", own_rank, size))
     # Or a later connection, or a restarted process (PyTorch issue 167288), may find addresses
     # of the one before. Only on one machine are all processes restarted equally often.
     restarts = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") if one_machine else "?"
     store = dist.PrefixStore(f"start {restarts}, connection {next(CONNECTIONS)}", store)
-    backend = "cpu:gloo,cuda:nccl" if place.type == "cuda" else "gloo"
+    backend = "cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo"
     dist.init_process_group(backend, store=store, rank=own_rank, world_size=size)

@@ -1,17 +1,12 @@
 """One plain training loop for all models.
 
-`fit` knows neither data nor losses: it is given batches, and a function that computes a loss.
-`train` gives it windows of a text and the loss of a language model. Nothing is printed: pass a
-callback to watch.
+`fit` knows neither data nor losses: it is given batches, and a function that computes a loss. What
+lets a run survive is around it, in resuming.py. `train` gives it windows of a text and the loss of
+a language model. Nothing is printed: pass a callback to watch.
 """
 
-import math
-import signal
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,20 +15,14 @@ from jaxtyping import Float, Integer
 from torch import Tensor, nn
 
 from scratchformer.data.batches import RandomBatches, WindowSampler
-from scratchformer.files import remove_parts
 from scratchformer.training import distributed
-from scratchformer.training.checkpoints import (
-    History,
-    TrainingState,
-    load_checkpoint,
-    save_checkpoint,
-)
+from scratchformer.training.checkpoints import History, TrainingState
 from scratchformer.training.config import TrainingConfig, make_optimizer
 from scratchformer.training.losses import evaluate, token_loss
+from scratchformer.training.resuming import is_due, refuse_no_number, resumable, settings_of
 
 Batch = tuple[Tensor, ...]
 Loss = Callable[..., tuple[Tensor, Tensor]]
-MAY_CHANGE = ("checkpoint_every", "compile")  # settings that a resumed run may change
 
 
 def update(
@@ -94,39 +83,33 @@ def fit(
     FloatingPointError rather than save a weight, or record a loss, that is no number.
     """
     sampler = batches if isinstance(batches, Iterator) else RandomBatches(batches, config.seed)
-    trained = distributed.parallelize(model, config.seed, config.compile)
+    to_train = distributed.parallelize(model, config.seed, config.compile)
     loss = distributed.sum_over_processes(loss)
     optimizer = make_optimizer(model, config)
     state = TrainingState(model, optimizer, sampler)
-    settings = _settings(config, model) | (identity or {})
-    if checkpoint:
-        _begin(checkpoint, state, settings, resume)
-    distributed.check_same(state.step, "the step they begin at")
-    model.train()
-    with _signals_held_back() as signals:
+    settings = settings_of(config, model, identity)
+    with resumable(state, config, settings, checkpoint, resume) as (save, stop):
+        model.train()
         while state.step < config.steps:
             start = time.perf_counter()
             for group in optimizer.param_groups:
                 group["lr"] = config.learning_rate(state.step, group["initial_lr"])
             step_batches = _take(sampler, config.gradient_accumulation_steps, model)
-            step_batches = distributed.sync_on_last(trained, step_batches)
-            totals = update(trained, optimizer, step_batches, loss, config.clip, config.precision)
+            step_batches = distributed.sync_on_last(to_train, step_batches)
+            totals = update(to_train, optimizer, step_batches, loss, config.clip, config.precision)
             state.totals.append(torch.stack(totals))
             state.step += 1
-            state.evaluated = _is_due(state.step, config.evaluate_every, config)
+            state.evaluated = is_due(state.step, config.evaluate_every, config)
             if state.evaluated:
-                train_loss = _train_loss(state, config)  # waits for the GPU: then the clock is read
+                refuse_no_number(state, config)
+                train_loss = state.mean_loss()  # waits for the GPU: then the clock is read
             state.seconds += time.perf_counter() - start
             if state.evaluated:
-                state.record(train_loss, _validation_loss(validate, state.step, config))
-            saves = config.checkpoint_every or config.evaluate_every
-            if _is_due(state.step, saves, config) or state.is_first_evaluation:
-                _save(checkpoint, state, settings, config)
-            for callback in callbacks:
+                val_loss = validate() if validate else None
+                refuse_no_number(state, config, val_loss)
+                state.record(train_loss, val_loss)
+            for callback in (save, *callbacks, stop):
                 callback(state)
-            if distributed.any_process(bool(signals)):
-                _save(checkpoint, state, settings, config)
-                raise KeyboardInterrupt(f"stopped after step {state.step} of {config.steps}")
     return state.history
 
 
@@ -151,17 +134,10 @@ def train(
     """
     config, options = TrainingConfig(**settings), dict(sampling or {})
     batches = WindowSampler(train_ids, batch_size, context_length, config.seed, **options)
-    return train_on(
-        batches,
-        model,
-        val_ids,
-        config,
-        batch_size,
-        {"context_length": context_length, **options, "tokens": [len(train_ids), len(val_ids)]},
-        callbacks=callbacks,
-        checkpoint=checkpoint,
-        resume=resume,
-    )
+    tokens = [len(train_ids), len(val_ids)]
+    identity = {"context_length": context_length, **options, "tokens": tokens}
+    run = {"callbacks": callbacks, "checkpoint": checkpoint, "resume": resume}
+    return train_on(batches, model, val_ids, config, batch_size, identity, **run)
 
 
 def train_on(
@@ -196,73 +172,6 @@ def train_on(
     )
 
 
-def _settings(config: TrainingConfig, model: nn.Module) -> dict:
-    """What a resumed run must share: the training settings and the model's sizes."""
-    settings = {k: v for k, v in asdict(config).items() if k not in MAY_CHANGE}
-    model_config = getattr(model, "config", None)
-    if is_dataclass(model_config) and not isinstance(model_config, type):
-        settings["model"] = asdict(model_config)
-    return settings
-
-
-def _begin(checkpoint: str | Path, state: TrainingState, settings: dict, resume: bool) -> None:
-    """Go on from the checkpoint if it exists and `resume` is set; refuse what cannot be resumed."""
-    if not (hasattr(state.batches, "state_dict") and hasattr(state.batches, "load_state_dict")):
-        raise ValueError("the batches cannot be resumed, expected state_dict and load_state_dict")
-    if Path(checkpoint).exists():
-        if not resume:
-            raise FileExistsError(f"{checkpoint} holds a run: pass resume=True, or move it away")
-        load_checkpoint(checkpoint, state, settings)
-    if distributed.rank() == 0:
-        remove_parts(checkpoint)
-
-
-def _save(
-    checkpoint: str | Path | None, state: TrainingState, settings: dict, config: TrainingConfig
-) -> None:
-    if checkpoint:
-        _refuse_no_numbers(state, config)
-        save_checkpoint(checkpoint, state, settings)
-
-
-def _train_loss(state: TrainingState, config: TrainingConfig) -> float:
-    _refuse_no_numbers(state, config)
-    return state.mean_loss()
-
-
-def _validation_loss(
-    validate: Callable[[], float] | None, step: int, config: TrainingConfig
-) -> float | None:
-    loss = validate() if validate else None
-    if loss is not None and not math.isfinite(loss):
-        raise _no_number("the validation loss", loss, step, config)
-    return loss
-
-
-def _refuse_no_numbers(state: TrainingState, config: TrainingConfig) -> None:
-    """Raise FloatingPointError if a loss since the last evaluation, or a weight, is no number."""
-    first = state.step - len(state.totals)
-    for i, (nats, _) in enumerate(torch.stack(state.totals).tolist() if state.totals else []):
-        if not math.isfinite(nats):
-            raise _no_number("the loss", nats, first + i + 1, config)
-    for name, p in state.model.named_parameters():
-        if p.requires_grad and not p.isfinite().all():
-            worst = p[~p.isfinite()][0].item()
-            raise _no_number(f"a weight of {name}", worst, state.step, config)
-
-
-def _no_number(what: str, value: float, step: int, config: TrainingConfig) -> FloatingPointError:
-    rate = f"{config.learning_rate(step - 1):.3g}"
-    return FloatingPointError(
-        f"{what} is {value} at step {step}, with a learning rate of {rate}: the run ends, and what "
-        "was saved before it stays"
-    )
-
-
-def _is_due(step: int, every: int | None, config: TrainingConfig) -> bool:
-    return step == config.steps or bool(every and step % every == 0)
-
-
 def _take(sampler: Iterator[Batch], n: int, model: nn.Module) -> Iterator[Batch]:
     """This process's rows of the next `n` batches, for a GPU in memory that it reads by itself."""
     pin = next(model.parameters()).device.type == "cuda"
@@ -272,39 +181,3 @@ def _take(sampler: Iterator[Batch], n: int, model: nn.Module) -> Iterator[Batch]
             raise ValueError("the batches have ended, expected an endless sampler")
         batch = distributed.shard_rows(batch)
         yield tuple(t.pin_memory() if pin and t.device.type == "cpu" else t for t in batch)
-
-
-@contextmanager
-def _signals_held_back() -> Iterator[list[int]]:
-    """Ctrl-C, `kill` and a terminal that closes wait for the step in progress, so that a run stops
-    where it can be saved. What is ignored, as under nohup, stays so.
-
-    The list holds the signals that came. A second one raises KeyboardInterrupt at once; of several
-    processes none stops at once, as the second signal may be torchrun's copy of the first. Python
-    allows handlers in the main thread only; elsewhere signals act as they always do.
-    """
-    received: list[int] = []
-    alone = distributed.world_size() == 1
-
-    def hold(number: int, frame) -> None:
-        if received and alone:
-            raise KeyboardInterrupt
-        received.append(number)
-
-    if threading.current_thread() is not threading.main_thread():
-        yield received
-        return
-    numbers = [getattr(signal, name, None) for name in ("SIGINT", "SIGTERM", "SIGHUP")]
-    heard = [n for n in numbers if n is not None and signal.getsignal(n) != signal.SIG_IGN]
-    before = {number: signal.signal(number, hold) for number in heard}
-    restore = True
-    try:
-        yield received
-    except RuntimeError:
-        # A lost process ends the others by this error. Torchrun then sends them a signal, which
-        # must not come before they have said why they end.
-        restore = alone
-        raise
-    finally:
-        for number, handler in before.items() if restore else ():
-            signal.signal(number, handler)

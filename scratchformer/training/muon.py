@@ -11,8 +11,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from scratchformer.training import distributed
-
 # One step of the iteration maps a singular value s to a s + b s³ + c s⁵; Jordan et al.'s choice
 # pushes all above about 0.002 into about 0.7 to 1.2 within five steps.
 COEFFICIENTS = (3.4445, -4.7750, 2.0315)
@@ -63,21 +61,19 @@ class Muon(torch.optim.AdamW):
 
     def _step_orthogonal(self, group: dict) -> None:
         """Muon's step for every matrix of the group, in place."""
-        alike = defaultdict(list)  # matrices of one shape are made orthogonal together
+        by_shape = defaultdict(list)  # matrices of one shape are made orthogonal together
         for p in group["params"]:
             if p.grad is not None:
-                alike[p.shape].append(p)
-        ahead = [self._momentum_ahead(matrices) for matrices in alike.values()]
-        # Several processes have the same momenta: each makes its share of them orthogonal.
-        steps = distributed.share_stacks(newton_schulz, ahead)
-        for ((rows, columns), matrices), step in zip(alike.items(), steps, strict=True):
+                by_shape[p.shape].append(p)
+        for (rows, columns), matrices in by_shape.items():
+            step = newton_schulz(self._nesterov_momentum(matrices))
             torch._foreach_mul_(matrices, 1 - group["lr"] * group["weight_decay"])
             rate = group["lr"] * max(1, rows / columns) ** 0.5
             torch._foreach_add_(matrices, step.to(matrices[0].dtype).unbind(), alpha=-rate)
             for p in matrices:
                 p.grad = None
 
-    def _momentum_ahead(self, matrices: list[Tensor]) -> Float[Tensor, "n M N"]:
+    def _nesterov_momentum(self, matrices: list[Tensor]) -> Float[Tensor, "n M N"]:
         """The gradients of n matrices of one shape, with their momenta, which they change."""
         gradients = [p.grad for p in matrices if p.grad is not None]  # all have one
         for p in matrices:
@@ -85,8 +81,8 @@ class Muon(torch.optim.AdamW):
                 self.state[p] = {"step": torch.tensor(0.0), "momentum": torch.zeros_like(p)}
         momenta = [self.state[p]["momentum"] for p in matrices]
         torch._foreach_lerp_(momenta, gradients, 1 - self.momentum)
-        ahead = torch._foreach_lerp(gradients, momenta, self.momentum)
-        return torch.stack(ahead).to(self.dtype)
+        update = torch._foreach_lerp(gradients, momenta, self.momentum)
+        return torch.stack(update).to(self.dtype)
 
 
 def matrix_groups(
@@ -97,21 +93,21 @@ def matrix_groups(
     The output head, whether tied to the embedding or not, counts as another matrix.
     """
     embeddings = {id(m.weight) for m in model.modules() if isinstance(m, nn.Embedding)}
-    inside = {
+    linear_ids = {
         id(m.weight)
         for name, m in model.named_modules()
         if isinstance(m, nn.Linear) and not name.endswith("head") and id(m.weight) not in embeddings
     }
     parameters = list(model.parameters())
-    rest = [p for p in parameters if id(p) not in inside]
+    other_parameters = [p for p in parameters if id(p) not in linear_ids]
     decay = {"weight_decay": weight_decay}
     return [
         {
-            "params": [p for p in parameters if id(p) in inside],
+            "params": [p for p in parameters if id(p) in linear_ids],
             "lr": matrix_lr,
             "muon": muon,
             **decay,
         },
-        {"params": [p for p in rest if p.dim() >= 2], "lr": lr, **decay},
-        {"params": [p for p in rest if p.dim() < 2], "lr": lr, "weight_decay": 0.0},
+        {"params": [p for p in other_parameters if p.dim() >= 2], "lr": lr, **decay},
+        {"params": [p for p in other_parameters if p.dim() < 2], "lr": lr, "weight_decay": 0.0},
     ]

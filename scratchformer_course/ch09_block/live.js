@@ -9,7 +9,7 @@ course.define("ch09_block", () => {
   const { newStatus, wordBars, numberField } = course.live;
   const { newCache } = course.model;
   const { norm, apply, add, attend, activate } = course.model.parts;
-  const OPEN = { causal: true, heads: [] }; // the causal mask is off, and no head is
+  const NO_MASK = { causal: true, heads: [] }; // the causal mask is off, and no head is
 
   // ---- calculations ----
 
@@ -23,13 +23,13 @@ course.define("ch09_block", () => {
     });
     const model = { config, weights: Object.fromEntries(named) };
     const layer = (name, x) => apply(model, `h.0.${name}`, x, T);
-    const normed = (name, x) => norm(model, `h.0.${name}`, x, T);
+    const normalized = (name, x) => norm(model, `h.0.${name}`, x, T);
     const rows = (x, width) => listOf(T, (t) => [...x.slice(t * width, (t + 1) * width)]);
     let map = null;
     const parts = {
       // one head without a mask
       attention(x) {
-        const { heads, weights } = attend(model, 0, x, [], newCache(model), OPEN);
+        const { heads, weights } = attend(model, 0, x, [], newCache(model), NO_MASK);
         map = rows(weights, T);
         return layer("attn.c_proj", heads);
       },
@@ -40,9 +40,9 @@ course.define("ch09_block", () => {
     };
     function sublayer(part, ln, x) {
       if (!on[part]) return x;
-      const written = parts[part](on.norm && !on.post ? normed(ln, x) : x);
+      const written = parts[part](on.norm && !on.post ? normalized(ln, x) : x);
       const sum = on.stream ? add(x, written) : written;
-      return on.norm && on.post ? normed(ln, sum) : sum;
+      return on.norm && on.post ? normalized(ln, sum) : sum;
     }
     let stream = Float32Array.from(x.flat());
     return listOf(count, () => {
@@ -56,10 +56,10 @@ course.define("ch09_block", () => {
 
   // How far the two nearest of the words are apart
   function nearest(x) {
-    const apart = x.flatMap((a, i) =>
+    const distances = x.flatMap((a, i) =>
       x.slice(i + 1).map((b) => Math.hypot(...a.map((n, c) => n - b[c]))),
     );
-    return Math.min(...apart);
+    return Math.min(...distances);
   }
 
   const largest = (x) => Math.max(...x.flat().map(Math.abs));
@@ -86,7 +86,7 @@ course.define("ch09_block", () => {
   };
   const STATIONS = ["into the block", "after attention", "after the network"];
   const LARGEST = 99; // the size of a number that can be typed
-  const TALL = 2; // what fills a bar, unless a word has more
+  const FULL_BAR = 2; // what fills a bar, unless a word has more
 
   function build({ words, channels, x, weights: given, counts, told: word, rule }) {
     const on = { attention: true, network: true, stream: true, norm: true, post: false };
@@ -99,27 +99,31 @@ course.define("ch09_block", () => {
       };
       return newSwitch(name, switchPart, { class: "sx-blk-switch" }, true).element;
     });
-    const places = choice("Where the norm stands", ["pre-norm", "post-norm"], (i) => {
+    const normChoice = choice("Where the norm stands", ["pre-norm", "post-norm"], (i) => {
       on.post = i === 1;
       draw();
     });
     const names = counts.map((n) => (n === 1 ? "1 block" : `${n} blocks`));
-    const numbers = choice("How many blocks", names, (i) => {
+    const countChoice = choice("How many blocks", names, (i) => {
       count = counts[i];
-      at.element.hidden = count === 1;
+      blockSlider.element.hidden = count === 1;
       fitSlider();
     });
-    const at = slider("Look at block", { min: 1, max: Math.max(...counts), value: 1 }, draw);
-    at.element.hidden = true;
-    const input = at.element.querySelector("input");
+    const blockSlider = slider(
+      "Look at block",
+      { min: 1, max: Math.max(...counts), value: 1 },
+      draw,
+    );
+    blockSlider.element.hidden = true;
+    const input = blockSlider.element.querySelector("input");
     function fitSlider() {
       input.max = count;
-      at.set(count); // which draws
+      blockSlider.set(count); // which draws
     }
 
     // The sentence: a bar over each word, as high as what it has of the channel in the end
-    const feet = words.map((name) => el("b", name));
-    const bars = wordBars(`${word} of each word`, feet, "stream");
+    const labels = words.map((name) => el("b", name));
+    const bars = wordBars(`${word} of each word`, labels, "stream");
 
     // The network's first hidden number: the weights that can be edited, and its bias
     const fields = [];
@@ -135,20 +139,20 @@ course.define("ch09_block", () => {
     function fill() {
       for (const { fill, read } of fields) fill(read());
     }
-    const [LOOKS, BIAS] = ["mlp.c_fc.weight", "mlp.c_fc.bias"];
+    const [WEIGHT, BIAS] = ["mlp.c_fc.weight", "mlp.c_fc.bias"];
     const restore = () => {
-      weights[LOOKS] = given[LOOKS].map((row) => [...row]);
+      weights[WEIGHT] = given[WEIGHT].map((row) => [...row]);
       weights[BIAS] = [...given[BIAS]];
       fill();
       draw();
     };
-    const looks = rule.map((name) => {
+    const weightFields = rule.map((name) => {
       const c = channels.indexOf(name);
       const write = (number) => {
-        weights[LOOKS][0][c] = number;
+        weights[WEIGHT][0][c] = number;
       };
       return [
-        field(`weight of ${name}`, () => weights[LOOKS][0][c], write),
+        field(`weight of ${name}`, () => weights[WEIGHT][0][c], write),
         el("span", ` · ${name} + `),
       ];
     });
@@ -159,12 +163,12 @@ course.define("ch09_block", () => {
         weights[BIAS][0] = number;
       },
     );
-    const rules = rule.length
+    const hiddenRule = rule.length
       ? el("div.sx-blk-rule", [
           el("span", "The network writes "),
           el("b", word),
           el("span", " where "),
-          looks,
+          weightFields,
           bias,
           el("span", " is above 0. "),
           button("As in the chapter", restore),
@@ -190,30 +194,30 @@ course.define("ch09_block", () => {
 
     function draw() {
       const blocks = stack(weights, x, on, count);
-      const i = Math.min(at.get(), count) - 1;
-      const { stations: three, map: weightsOf } = blocks[i];
+      const i = Math.min(blockSlider.get(), count) - 1;
+      const { stations: streams, map: weightsOf } = blocks[i];
       const end = blocks[count - 1].stations[2];
-      const which = count === 1 ? "the block" : `block ${i + 1} of ${count}`;
-      for (const placeButton of places.buttons) placeButton.disabled = !on.norm;
-      const has = end.map((vector) => vector[channels.indexOf(word)]);
-      const full = Math.max(TALL, ...has);
-      const shares = has.map((level) => level / full);
-      bars.show(shares, has.map(short));
-      const most = Math.max(1, ...three.map(largest));
+      const blockName = count === 1 ? "the block" : `block ${i + 1} of ${count}`;
+      for (const placeButton of normChoice.buttons) placeButton.disabled = !on.norm;
+      const levels = end.map((vector) => vector[channels.indexOf(word)]);
+      const fullLevel = Math.max(FULL_BAR, ...levels);
+      const shares = levels.map((level) => level / fullLevel);
+      bars.show(shares, levels.map(short));
+      const most = Math.max(1, ...streams.map(largest));
       map.replaceChildren(
         title("Who reads whom"),
         weightsOf
-          ? grid("sx-blk-map", `Weights of attention in ${which}`, words, words, weightsOf, 1)
+          ? grid("sx-blk-map", `Weights of attention in ${blockName}`, words, words, weightsOf, 1)
           : note("Attention is switched off: no word reads another."),
       );
-      three.forEach((stream, s) => {
+      streams.forEach((stream, s) => {
         const name = s === 0 && i > 0 ? `out of block ${i}` : STATIONS[s];
-        const before = three[s - 1];
+        const before = streams[s - 1];
         stations[s].replaceChildren(
           title(name[0].toUpperCase() + name.slice(1)),
           grid(
             "sx-blk-stream",
-            `The stream ${name}, ${which}`,
+            `The stream ${name}, ${blockName}`,
             channels,
             words,
             turned(stream),
@@ -222,10 +226,10 @@ course.define("ch09_block", () => {
           ),
         );
       });
-      const knows = words.filter((_, t) => has[t] > 0.5);
+      const wordsAbove = words.filter((_, t) => levels[t] > 0.5);
       status.textContent =
         `${count === 1 ? "After the block" : `After ${count} blocks`}: ` +
-        `“${word}” above 0.5 at ${knows.join(", ") || "no word"}; ` +
+        `“${word}” above 0.5 at ${wordsAbove.join(", ") || "no word"}; ` +
         `largest number ${short(largest(end))}; ` +
         `nearest two words ${short(nearest(end))} apart.`;
     }
@@ -235,12 +239,12 @@ course.define("ch09_block", () => {
       note(`The bars show how much ${word} each word has in the end.`),
       bars.element,
       el("div.sx-blk-controls", switches),
-      rules,
-      el("div.sx-blk-controls", numbers.element, places.element),
+      hiddenRule,
+      el("div.sx-blk-controls", countChoice.element, normChoice.element),
       status,
       el("details.sx-blk-inside", [
         el("summary", "Inside: who reads whom, and every number of the stream"),
-        at.element,
+        blockSlider.element,
         el("div.sx-blk", map, stations),
         note("Columns are words. Bold: what the part before it has changed."),
       ]),

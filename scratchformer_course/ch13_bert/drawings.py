@@ -10,7 +10,7 @@ def gap(first: Sequence[str], second: Sequence[str], place: int):
     d = Drawing(476, 300, size=13)
     shown = ["?" if i == place else word for i, word in enumerate(first)]
     looks = [("key", 0.12, True) if word == "?" else ("token", 0.12) for word in shown]
-    width, wide = 300 / len(first), 472 / len(second)
+    width, second_width = 300 / len(first), 472 / len(second)
     for top, name, n_read in (
         (34, "GPT reads what is on the left", place),
         (150, "BERT reads everything", len(first)),
@@ -20,7 +20,7 @@ def gap(first: Sequence[str], second: Sequence[str], place: int):
         for i, x in enumerate(middles[:n_read]):
             if i != place:
                 d.arrow(x, top + 36, middles[place], top + 36, "query", bend=6 * (place - i))
-    for x in d.row(2, 252, second, (wide - 4, 28), ("value", 0.12), wide):
+    for x in d.row(2, 252, second, (second_width - 4, 28), ("value", 0.12), second_width):
         d.arrow(x, 250, middles[place], 218, "query", width=1.2)
     d.text_from(2, 290, "the second text", "value")
     return d.show(
@@ -34,14 +34,14 @@ def gap(first: Sequence[str], second: Sequence[str], place: int):
 def three_rows(first: Sequence[str], second: Sequence[str]):
     """An input of two texts: each place adds up a word, a segment and a position."""
     tokens = ["[CLS]", *first, "[SEP]", *second, "[SEP]"]
-    cut, n = len(first) + 2, len(tokens)
+    first_length, n = len(first) + 2, len(tokens)
     width = 472 / n
     d = Drawing(478, 232, size=13)
     words = [("muted" if token in ("[CLS]", "[SEP]") else "token", 0.12) for token in tokens]
-    segments = [("query", 0.12)] * cut + [("value", 0.12)] * (n - cut)
+    segments = [("query", 0.12)] * first_length + [("value", 0.12)] * (n - first_length)
     for y, name, entries, looks in (
         (34, "word", tokens, words),
-        (98, "+ segment", [0] * cut + [1] * (n - cut), segments),
+        (98, "+ segment", [0] * first_length + [1] * (n - first_length), segments),
         (162, "+ position", range(n), ("position", 0.12)),
     ):
         d.text_from(2, y - 16, name, bold=True, size=14)

@@ -251,18 +251,18 @@ surest_gap = exercise(
 
 def _dictionary():
     """German words, each with the English words that it translates."""
-    found: dict[str, set[str]] = {}
+    translations: dict[str, set[str]] = {}
     for sees, see, sieht, sehen, *_ in (*grammar.NOUNS, *grammar.VERBS, *grammar.MODALS):
-        found.setdefault(sieht, set()).add(sees)
-        found.setdefault(sehen, set()).add(see)
+        translations.setdefault(sieht, set()).add(sees)
+        translations.setdefault(sehen, set()).add(see)
     for english, german in grammar.ADJECTIVES:
-        found |= {german + ending: {english} for ending in ("e", "en", "er", "es")}
-    found |= {german: {english} for english, german in grammar.ADVERBS}
+        translations |= {german + ending: {english} for ending in ("e", "en", "er", "es")}
+    translations |= {german: {english} for english, german in grammar.ADVERBS}
     for ending in ("e", "en", "er", "es"):
-        found |= {f"dies{ending}": {"this", "these"}, f"jed{ending}": {"every"}}
-    found |= {article: {"the"} for article in ("der", "die", "das", "den")}
-    found |= {article: {"a", "an"} for article in ("ein", "eine", "einen")}
-    return found | {"wir": {"we"}, "wissen": {"know"}, "dass": {"that"}, ",": set()}
+        translations |= {f"dies{ending}": {"this", "these"}, f"jed{ending}": {"every"}}
+    translations |= {article: {"the"} for article in ("der", "die", "das", "den")}
+    translations |= {article: {"a", "an"} for article in ("ein", "eine", "einen")}
+    return translations | {"wir": {"we"}, "wissen": {"know"}, "dass": {"that"}, ",": set()}
 
 
 GERMAN = _dictionary()

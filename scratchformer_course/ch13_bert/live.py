@@ -77,12 +77,12 @@ def _still(model: BERT, words: Sequence[str], texts: Sequence[str]) -> str:
     with eval_mode(model):
         logits = model(torch.tensor([ids]), torch.tensor([segments]))[0, ids.index(MASK)]
     logits[: MASK + 1] = -torch.inf
-    top = logits.softmax(dim=-1).topk(LIKELIEST)
-    pairs = zip(top.values.tolist(), top.indices.tolist(), strict=True)
+    likeliest = logits.softmax(dim=-1).topk(LIKELIEST)
+    pairs = zip(likeliest.values.tolist(), likeliest.indices.tolist(), strict=True)
     rows = [(escape(words[i]), f"{p:.1%}") for p, i in pairs]
-    both = " / ".join(f"<em>{escape(text.replace(GAP, '▢'))}</em>" for text in texts)
+    quoted_texts = " / ".join(f"<em>{escape(text.replace(GAP, '▢'))}</em>" for text in texts)
     return (
         "<p>This figure is live where JavaScript runs: there you type both texts, and a gap "
         "wherever you like. These are the words the model finds likeliest at the gap of "
-        f"{both}:</p>"
+        f"{quoted_texts}:</p>"
     ) + plain_table(("word", "probability"), rows)

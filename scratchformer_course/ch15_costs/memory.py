@@ -13,9 +13,9 @@ from torch.utils._pytree import tree_leaves
 class Alive(TorchDispatchMode):
     """Looks after each operation which tensors are alive; `most` is the largest sum of bytes."""
 
-    def __init__(self, own: Iterable[Tensor] = ()):
+    def __init__(self, exclude: Iterable[Tensor] = ()):
         super().__init__()
-        self.own = {tensor.untyped_storage()._cdata for tensor in own}
+        self.excluded = {tensor.untyped_storage()._cdata for tensor in exclude}
         self.live: dict[int, tuple[StorageWeakRef, int]] = {}
         self.most = 0
 
@@ -35,14 +35,14 @@ class Alive(TorchDispatchMode):
 
     def _now(self) -> int:
         self.live = {k: v for k, v in self.live.items() if not v[0].expired()}
-        return sum(size for k, (_, size) in self.live.items() if k not in self.own)
+        return sum(size for k, (_, size) in self.live.items() if k not in self.excluded)
 
 
-def most_at_once(compute: Callable[[], Any], own: Iterable[Tensor] = ()) -> int:
-    """The most bytes that compute() holds at once, besides the tensors `own`."""
+def most_at_once(compute: Callable[[], Any], exclude: Iterable[Tensor] = ()) -> int:
+    """The most bytes that compute() holds at once, besides the tensors to `exclude`."""
     gc.freeze()  # so that a collection looks at new objects only
     try:
-        with Alive(own) as alive:
+        with Alive(exclude) as alive:
             compute()
     finally:
         gc.unfreeze()

@@ -21,10 +21,14 @@ def _shown(answer: str) -> str:
     return escape(answer.replace("\n", "⏎"))
 
 
-def _questions(s: dict) -> str:
-    at = s["asked"].index(85) if 85 in s["asked"] else 0
-    rows = [(name, ", ".join(map(_shown, own[at]["answers"][:4]))) for _, name, own in s["stages"]]
+def _questions(settings: dict) -> str:
+    numbers = settings["asked"]
+    i = numbers.index(85) if 85 in numbers else 0
+    rows = [
+        (name, ", ".join(map(_shown, questions[i]["answers"][:4])))
+        for _, name, questions in settings["stages"]
+    ]
     return (
         "<p>This figure is live where JavaScript runs: there you choose the question. Here are "
-        f"answers to {s['asked'][at]}? from each model.</p>{table(('model', 'answers'), rows)}"
+        f"answers to {numbers[i]}? from each model.</p>{table(('model', 'answers'), rows)}"
     )

@@ -44,13 +44,13 @@ def off_by(program: Program, rotated: bool = True, **sizes: Any) -> float:
 def a_second_implementation_agrees(program: Program) -> None:
     """With the same weights a healthy model gives the same logits."""
     off = off_by(program)
-    found = f"with the same weights a healthy model gives other logits, by up to {off:.1f}"
+    difference = f"with the same weights a healthy model gives other logits, by up to {off:.1f}"
     if program.setting.modern:
         without = {words: off_by(program, **sizes) for words, sizes in MORE.items()}
         without["rotary positions"] = off_by(program, rotated=False)
-        for words, difference in without.items():
-            found += f"; without {words} the two {'agree' if difference < 1e-4 else 'differ'}"
-    assert off < 1e-4, found
+        for words, distance in without.items():
+            difference += f"; without {words} the two {'agree' if distance < 1e-4 else 'differ'}"
+    assert off < 1e-4, difference
 
 
 QUESTIONS: dict[str, list[Invariant]] = {
@@ -90,13 +90,14 @@ def broken_by(program: Program, invariants: list[Invariant]) -> str | None:
 class Case:
     """A patient of the clinic: its symptom, its diagnosis, and who has met the fault in public.
 
-    `others` are four wrong diagnoses, by name, with what speaks against them.
+    `event` says what happened there, and `others` are four wrong diagnoses, by name, with what
+    speaks against them.
     """
 
     symptom: str
     cause: str
     thread: str
-    found: str
+    event: str
     others: dict[str, str]
     near: bool = False  # what happened there is a near relation of this fault
 

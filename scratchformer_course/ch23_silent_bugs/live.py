@@ -63,7 +63,7 @@ def clinic(stored: Mapping) -> LiveFigure:
             "repaired": repaired,
             "invariant": (fault.invariant.__doc__ or "").splitlines()[0],
             "thread": case.thread,
-            "found": case.found,
+            "found": case.event,
             "near": case.near,
         }
         cases.append(shown | _prices(stored, name))

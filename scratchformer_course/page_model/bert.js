@@ -8,7 +8,7 @@ course.define("bert", () => {
   const { load, newCache, softmax, parts } = course.model;
   const { norm, apply, add, attend } = parts;
   const [PAD, CLS, SEP, MASK] = [0, 1, 2, 3]; // the ids before those of the words
-  const OPEN = { causal: true, heads: [] }; // the causal mask is off, and no head is
+  const NO_MASK = { causal: true, heads: [] }; // the causal mask is off, and no head is
 
   // The error function to within 1.5e-7 (Abramowitz and Stegun, 7.1.26)
   function erf(x) {
@@ -37,13 +37,14 @@ course.define("bert", () => {
   // ids and segments of T tokens -> logits (T, V) for what stands, or stood, at each place
   function forward(model, ids, segments) {
     const T = ids.length;
-    const { n_layers, context_length: most } = model.config;
-    if (T > most) throw new Error(`got ${T} tokens, expected at most context_length=${most}`);
+    const { n_layers, context_length: maxTokens } = model.config;
+    if (T > maxTokens)
+      throw new Error(`got ${T} tokens, expected at most context_length=${maxTokens}`);
     const cache = newCache(model); // empty: all tokens are new
     let x = embed(model, ids, segments);
     for (let i = 0; i < n_layers; i++) {
       const block = `h.${i}`;
-      const { heads } = attend(model, i, x, ids, cache, OPEN);
+      const { heads } = attend(model, i, x, ids, cache, NO_MASK);
       x = norm(model, `${block}.ln_1`, add(x, apply(model, `${block}.attn.c_proj`, heads, T)), T);
       const inner = gelu(apply(model, `${block}.mlp.c_fc`, x, T)); // (T, 4 C)
       x = norm(model, `${block}.ln_2`, add(x, apply(model, `${block}.mlp.c_proj`, inner, T)), T);

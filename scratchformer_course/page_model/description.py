@@ -24,7 +24,7 @@ from scratchformer_course.page_model.speedrun import SpeedrunConfig, SpeedrunGPT
 # A trained model does not show these
 TRAINING_ONLY = ("zero_init", "wide_init", "bigram_dropout", "explicit_attention")
 # Switches that the page's model does not have
-UNKNOWN = {"norm", "n_kv_heads", "qk_norm_weights", "window", "n_experts", "n_active"}
+UNSUPPORTED = {"norm", "n_kv_heads", "qk_norm_weights", "window", "n_experts", "n_active"}
 LARGEST_FLOAT16 = torch.finfo(torch.float16).max
 
 
@@ -41,14 +41,14 @@ def describe(model: nn.Module, tokenizer: Any) -> dict[str, Any]:
     for name, tensor in weights.items():
         if not tensor.isfinite().all():
             raise ValueError(f"{name} holds numbers that are not finite, expected trained weights")
-    twin = find_twin(model, weights)
-    if tokenizer.vocab_size != twin.config.vocab_size:
+    equivalent_model = find_equivalent_model(model, weights)
+    if tokenizer.vocab_size != equivalent_model.config.vocab_size:
         raise ValueError(
             f"the tokenizer has {tokenizer.vocab_size} tokens, "
-            f"expected the model's vocab_size={twin.config.vocab_size}"
+            f"expected the model's vocab_size={equivalent_model.config.vocab_size}"
         )
     description = {
-        "config": page_settings(twin.config),
+        "config": page_settings(equivalent_model.config),
         "tensors": [{"name": name, "shape": list(t.shape)} for name, t in weights.items()],
         "weights": pack(weights),
         "tokenizer": described_tokenizer,
@@ -62,9 +62,9 @@ def page_settings(config: SpeedrunConfig) -> dict[str, Any]:
     settings = asdict(config)
     for field in fields(config):
         value, other = settings[field.name], ("swiglu", "rotary_halves")
-        if value in other or (field.name in UNKNOWN and value != field.default):
+        if value in other or (field.name in UNSUPPORTED and value != field.default):
             raise ValueError(f"{field.name}={value!r}: the model of the page cannot compute that")
-    return {k: v for k, v in settings.items() if k not in (*TRAINING_ONLY, *UNKNOWN)}
+    return {k: v for k, v in settings.items() if k not in (*TRAINING_ONLY, *UNSUPPORTED)}
 
 
 def pack(weights: dict[str, Tensor]) -> str:
@@ -91,7 +91,7 @@ def describe_tokenizer(tokenizer: Any) -> dict[str, Any]:
     raise TypeError(f"got a {type(tokenizer).__name__}, expected a CharTokenizer or a ByteBPE")
 
 
-def find_twin(model: nn.Module, weights: dict[str, Tensor]) -> SpeedrunGPT:
+def find_equivalent_model(model: nn.Module, weights: dict[str, Tensor]) -> SpeedrunGPT:
     """A SpeedrunGPT with these weights that gives the model's logits; ValueError if none does."""
     ids = torch.arange(min(_length(model, weights), 24)) * 7 % len(weights["wte.weight"])
     device = next(model.parameters()).device
@@ -99,25 +99,25 @@ def find_twin(model: nn.Module, weights: dict[str, Tensor]) -> SpeedrunGPT:
         logits = model(ids[None].to(device))
     shape = (1, len(ids), len(weights["wte.weight"]))
     if not isinstance(logits, Tensor) or logits.shape != shape:
-        given = tuple(logits.shape) if isinstance(logits, Tensor) else type(logits).__name__
-        raise ValueError(f"the model gives {given}, expected logits of shape (1, T, V) = {shape}")
+        actual = tuple(logits.shape) if isinstance(logits, Tensor) else type(logits).__name__
+        raise ValueError(f"the model gives {actual}, expected logits of shape (1, T, V) = {shape}")
     expected = logits[0].float().cpu()  # (T, V)
-    difference, twin = float("inf"), None
+    difference, equivalent_model = float("inf"), None
     for config in _possible_configs(model, weights):
         with torch.random.fork_rng(devices=[]):  # the notebook's own draws stay as they were
-            other = SpeedrunGPT(config).eval()
-        load_tensors(dict(other.named_parameters()), weights, "the model")
+            candidate = SpeedrunGPT(config).eval()
+        load_tensors(dict(candidate.named_parameters()), weights, "the model")
         with torch.no_grad():
-            error = (other(ids[None])[0] - expected).abs().max().item()
+            error = (candidate(ids[None])[0] - expected).abs().max().item()
         if error < difference:
-            difference, twin = error, other
+            difference, equivalent_model = error, candidate
     scale, dtype = max(1.0, expected.abs().max().item()), next(model.parameters()).dtype
-    if twin is None or not difference <= scale * torch.finfo(dtype).eps ** 0.5:
+    if equivalent_model is None or not difference <= scale * torch.finfo(dtype).eps ** 0.5:
         raise ValueError(
             f"the model computes something else than a GPT with its weights: logits differ by up "
             f"to {difference:.3g}. Only GPT, SpeedrunGPT and what is equal to them can be shown"
         )
-    return twin
+    return equivalent_model
 
 
 def _length(model: nn.Module, weights: dict[str, Tensor]) -> int:

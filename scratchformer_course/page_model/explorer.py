@@ -66,7 +66,7 @@ def explore(
     settings |= {"simple": True} if simple else {}
     settings |= {"altered": altered} if altered is not None else {}
     context_length = description["config"]["context_length"]
-    ids = torch.tensor([tokenizer.encode(each)[-context_length:] for each in prompts])
+    ids = torch.tensor([tokenizer.encode(words)[-context_length:] for words in prompts])
     with eval_mode(model):
         logits = model(ids.to(next(model.parameters()).device))[:, -1]
     still = _still(prompts, logits.float().softmax(dim=-1).cpu(), tokenizer)

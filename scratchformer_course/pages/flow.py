@@ -61,7 +61,7 @@ class Layout(NamedTuple):
     edges: tuple[int, ...]  # along: where stages begin, and the last one ends
     lane: float  # across
     margin: float  # across, before the first lane: for the names of the stages
-    turned: bool = False  # from top to bottom
+    is_vertical: bool = False  # from top to bottom
     has_words: bool = True
     number: tuple[int, int] = (5, 58)  # along: from a bar's end to its chance, and the room for it
 
@@ -71,7 +71,7 @@ class Layout(NamedTuple):
 
 
 WIDE = Layout((0, 84, 240, 500, 712, 1000), lane=23, margin=50)
-TALL = Layout((0, 60, 150, 306, 458, 618), lane=19.5, margin=84, turned=True, number=(12, 15))
+TALL = Layout((0, 60, 150, 306, 458, 618), lane=19.5, margin=84, is_vertical=True, number=(12, 15))
 STRIP = Layout((0, 140, 292, 580, 755, 1000), lane=10, margin=2, has_words=False)
 IN_STRIP = 7  # tokens, the last ones
 
@@ -79,12 +79,12 @@ IN_STRIP = 7  # tokens, the last ones
 class Pen:
     """Lines, boxes and words, along the flow and across it. Shapes of one look are one path."""
 
-    def __init__(self, turned: bool):
-        self.turned, self.paths, self.words = turned, dict[str, str](), ""
+    def __init__(self, is_vertical: bool):
+        self.is_vertical, self.paths, self.words = is_vertical, dict[str, str](), ""
 
     def at(self, along, across) -> tuple:
         """The x and y of a point, in units of the drawing."""
-        x, y = (across, along) if self.turned else (along, across)
+        x, y = (across, along) if self.is_vertical else (along, across)
         return round(x, 1), round(y, 1)
 
     def path(self, look: str, command: str, *points: tuple) -> None:
@@ -136,35 +136,35 @@ def strand(n: Numbers, i: int) -> str:
     return stroke("stream", 2) if i == len(n.ids) - 1 else stroke("stream", 1, 0.5)
 
 
-def draw(n: Numbers, at: Layout) -> list[str]:
+def draw(n: Numbers, layout: Layout) -> list[str]:
     """The shapes of each stage."""
-    pen = Pen(at.turned)
+    pen = Pen(layout.is_vertical)
     parts = [draw_tokens, draw_vectors, draw_heads, draw_blocks, draw_chances]
     drawn = []
-    for part, (start, end) in zip(parts, pairwise(at.edges), strict=True):
-        part(pen, n, at, start, end)
-        if not at.has_words:
+    for part, (start, end) in zip(parts, pairwise(layout.edges), strict=True):
+        part(pen, n, layout, start, end)
+        if not layout.has_words:
             pen.words = ""
         drawn.append(pen.drawn())
     return drawn
 
 
-def draw_tokens(pen: Pen, n: Numbers, at: Layout, start, end) -> None:
+def draw_tokens(pen: Pen, n: Numbers, layout: Layout, start, end) -> None:
     """The letters and their ids, and a place for the next one."""
     letters = [*n.letters, n.chances[0][0]]
     for i, letter in enumerate(letters):
-        c = at.across(i)
+        c = layout.across(i)
         look = filled("token", 0.16, 1.3)
         if i == len(n.letters):  # the next one, which is not there yet
             look += ' class="flow-slot" stroke-dasharray="3 2"'
-        pen.box(look, start + 4, c, 20, at.lane - 4)
+        pen.box(look, start + 4, c, 20, layout.lane - 4)
         pen.word(start + 14, c, letter, "flow-letter" + " flow-next" * (i == len(n.ids)))
         if i < len(n.letters):
             pen.word(start + 42, c, str(n.ids[i]))
-            pen.path(strand(n, i), "L", (start + (56 if at.has_words else 26), c), (end, c))
+            pen.path(strand(n, i), "L", (start + (56 if layout.has_words else 26), c), (end, c))
 
 
-def draw_vectors(pen: Pen, n: Numbers, at: Layout, start, end) -> None:
+def draw_vectors(pen: Pen, n: Numbers, layout: Layout, start, end) -> None:
     """The first numbers of each token's vector, as squares of two colours."""
     largest = max(abs(number) for vector in n.vectors for number in vector)
     size = (end - start - 16) / CELLS
@@ -172,15 +172,15 @@ def draw_vectors(pen: Pen, n: Numbers, at: Layout, start, end) -> None:
         for j, number in enumerate(vector):
             shade = max(0.1, round(abs(number) / largest, 1))
             look = filled("stream" if number > 0 else "key", shade)
-            pen.box(look, start + size * j, at.across(i), size - 1, at.lane - 3)
-        pen.path(strand(n, i), "L", (end - 16, at.across(i)), (end, at.across(i)))
+            pen.box(look, start + size * j, layout.across(i), size - 1, layout.lane - 3)
+        pen.path(strand(n, i), "L", (end - 16, layout.across(i)), (end, layout.across(i)))
 
 
-def draw_heads(pen: Pen, n: Numbers, at: Layout, start, end) -> None:
+def draw_heads(pen: Pen, n: Numbers, layout: Layout, start, end) -> None:
     """Two heads: each line is a weight of attention."""
     half = (end - start) / 2
     for i in range(len(n.ids)):
-        pen.path(strand(n, i), "L", (start, at.across(i)), (end, at.across(i)))
+        pen.path(strand(n, i), "L", (start, layout.across(i)), (end, layout.across(i)))
     for k, weights in enumerate(n.heads):
         begin = start + half * k + 8
         for i, row in enumerate(weights):
@@ -188,13 +188,13 @@ def draw_heads(pen: Pen, n: Numbers, at: Layout, start, end) -> None:
                 if weight >= 0.03:
                     strength = weight**0.5 * (1 if i == len(weights) - 1 else 0.6)
                     look = stroke("query", 1.8, round(strength, 1))  # the last one reads in full
-                    pen.curve(look, begin, at.across(j), begin + half - 16, at.across(i))
+                    pen.curve(look, begin, layout.across(j), begin + half - 16, layout.across(i))
 
 
-def draw_blocks(pen: Pen, n: Numbers, at: Layout, start, end) -> None:
+def draw_blocks(pen: Pen, n: Numbers, layout: Layout, start, end) -> None:
     """The blocks, the vectors' lengths, and what the last one would guess after each."""
-    step, last = (end - start) / len(n.guesses), at.across(len(n.ids) - 1)
-    middle, high = at.across((len(n.ids) - 1) / 2), at.lane * (len(n.ids) + 0.2)
+    step, last = (end - start) / len(n.guesses), layout.across(len(n.ids) - 1)
+    middle, high = layout.across((len(n.ids) - 1) / 2), layout.lane * (len(n.ids) + 0.2)
     guessed = f'fill="{PAGE}" stroke="{COLOURS["stream"]}" stroke-width="1.5"'
     for k in range(len(n.guesses)):
         a = start + step * k
@@ -203,32 +203,32 @@ def draw_blocks(pen: Pen, n: Numbers, at: Layout, start, end) -> None:
         for i in range(len(n.ids)):  # the longer a vector, the thicker its line
             ends = (0, 0.3, n.lengths[k][i]), (0.3, 1, n.lengths[k + 1][i])
             for begin, until, length in ends:
-                look, c = stroke("stream", round(length / 2.5, 1), 0.8), at.across(i)
+                look, c = stroke("stream", round(length / 2.5, 1), 0.8), layout.across(i)
                 pen.path(look, "L", (a + begin * step, c), (a + until * step, c))
     for k, (guess, _) in enumerate(n.guesses):
-        pen.box(guessed, start + step * (k + 0.57), last, 0.38 * step, at.lane - 3)
+        pen.box(guessed, start + step * (k + 0.57), last, 0.38 * step, layout.lane - 3)
         pen.word(start + step * (k + 0.76), last, guess, "flow-letter")
 
 
-def draw_chances(pen: Pen, n: Numbers, at: Layout, start, end) -> None:
+def draw_chances(pen: Pen, n: Numbers, layout: Layout, start, end) -> None:
     """The likeliest next characters, and the way back of the first."""
     T, largest = len(n.ids), n.chances[0][1]
     begin, space = start + 0.2 * (end - start), T / len(n.chances)
-    gap, room = at.number
+    gap, room = layout.number
     longest = end - begin - gap - room - 42
     for k, (letter, p) in enumerate(n.chances):
-        c, bar = at.across(space * (k + 0.5) - 0.5), longest * p / largest
-        pen.curve(stroke("query", 1 + 12 * p, 0.6), start, at.across(T - 1), begin, c)
+        c, bar = layout.across(space * (k + 0.5) - 0.5), longest * p / largest
+        pen.curve(stroke("query", 1 + 12 * p, 0.6), start, layout.across(T - 1), begin, c)
         pen.word(begin + 14, c, letter, "flow-large")
-        pen.box(filled("query", 0.85), begin + 28, c, max(bar, 1), at.lane)
+        pen.box(filled("query", 0.85), begin + 28, c, max(bar, 1), layout.lane)
         pen.word(begin + 28 + bar + gap, c, f"{100 * p:.1f} %", "flow-chance")
-    c, back, far = at.across(space / 2 - 0.5), at.across(T), end - 6
+    c, back, far = layout.across(space / 2 - 0.5), layout.across(T), end - 6
     out = begin + 28 + longest + gap + room
     home = [(far, c), (far, back), (30, back)]
     pen.path(stroke("token", 1.8), "L", (out, c), *home)
     pen.path(stroke("token", 1.8), "L", (38, back - 5), (30, back), (38, back + 5))
     # the last token moves along this
-    pen.path('class="flow-way" fill="none"', "L", (start, at.across(T - 1)), (begin, c), *home)
+    pen.path('class="flow-way" fill="none"', "L", (start, layout.across(T - 1)), (begin, c), *home)
 
 
 # ---- as a page has it --------------------------------------------------------------------------
@@ -253,20 +253,20 @@ def strip_columns() -> str:
     return " ".join(f"{end - start}fr" for start, end in pairwise(STRIP.edges))
 
 
-def picture(n: Numbers, at: Layout, link: Link) -> str:
+def picture(n: Numbers, layout: Layout, link: Link) -> str:
     """The drawing with words, each stage and each number of a chapter a link."""
-    lanes = at.across(len(n.ids) + 0.5)
-    size = (lanes, at.edges[-1]) if at.turned else (at.edges[-1], lanes)
-    groups, spots, pen = "", "", Pen(at.turned)
+    lanes = layout.across(len(n.ids) + 0.5)
+    size = (lanes, layout.edges[-1]) if layout.is_vertical else (layout.edges[-1], lanes)
+    groups, spots, pen = "", "", Pen(layout.is_vertical)
     for i in range(len(n.ids)):
-        x, y = pen.at(at.edges[0] + 14, at.across(i))
+        x, y = pen.at(layout.edges[0] + 14, layout.across(i))
         spots += f'<circle class="flow-spot" cx="{x:g}" cy="{y:g}" r="4"/>'
-    stages = zip(STAGES.items(), draw(n, at), pairwise(at.edges), strict=True)
+    stages = zip(STAGES.items(), draw(n, layout), pairwise(layout.edges), strict=True)
     for (name, chapters), shapes, (start, end) in stages:
-        band = Pen(at.turned)
+        band = Pen(layout.is_vertical)
         band.box('class="flow-band"', start, lanes / 2, end - start, lanes)
         # names are above the drawing, or to its left
-        x, y, step = (2, start + 14, 20) if at.turned else (start + 4, 14, 28)
+        x, y, step = (2, start + 14, 20) if layout.is_vertical else (start + 4, 14, 28)
         numbers = [
             f'<text class="flow-number" x="{x + step * k}" y="{y + 24}">{number}</text>'
             for k, number in enumerate(chapters)
@@ -277,13 +277,13 @@ def picture(n: Numbers, at: Layout, link: Link) -> str:
         )
         for number, shown in zip(chapters, numbers, strict=True):
             address, title = link(number)
-            said = escape(f"{name}: chapter {number}, {title}")
+            label = escape(f"{name}: chapter {number}, {title}")
             groups += (
-                f'<a href="{address}" aria-label="{said}"><title>{said}</title>'
+                f'<a href="{address}" aria-label="{label}"><title>{label}</title>'
                 f'<g aria-hidden="true">{shapes}{shown}</g></a>'
             )
             shapes = ""
-    kind, edges = "tall" if at.turned else "wide", " ".join(map(str, at.edges))
+    kind, edges = "tall" if layout.is_vertical else "wide", " ".join(map(str, layout.edges))
     return (
         f'<svg class="flow-{kind}" viewBox="0 0 {size[0]:g} {size[1]:g}" role="group" '
         f'data-edges="{edges}" aria-label="From the text {escape(PROMPT)} to its next character: '
@@ -295,7 +295,7 @@ def picture(n: Numbers, at: Layout, link: Link) -> str:
 def flow(link: Link) -> LiveFigure:
     """The figure, whose chapters are where `link` says."""
     n = measure()
-    said = "".join(
+    sentence_items = "".join(
         f"<li><b>{name}.</b> {escape(text)}</li>"
         for name, text in zip(STAGES, sentences(n), strict=True)
     )
@@ -303,6 +303,6 @@ def flow(link: Link) -> LiveFigure:
     still = (
         f'<div class="flow">{pictures}<div class="flow-told"><div class="flow-controls">'
         "<p>With JavaScript, the prompt moves through the picture.</p></div>"
-        f'<div class="flow-said"><ol>{said}</ol></div></div></div>'
+        f'<div class="flow-said"><ol>{sentence_items}</ol></div></div></div>'
     )
     return LiveFigure("flow", {}, still)

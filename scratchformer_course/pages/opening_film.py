@@ -20,34 +20,34 @@ def opening_film() -> LiveFigure:
     frames, settings = film["frames"], film["settings"]
     last = film["curve"][-1][0]
 
-    def place(step: int) -> float:
+    def x_of(step: int) -> float:
         """Where a step stands from left to right: the first ones need more room than the last."""
         return round(math.log1p(step) / math.log1p(last), 4)
 
     highest, lowest = film["curve"][0][1], film["curve"][-1][1]
     curve = [
-        (place(step), round(0.06 + 0.86 * (highest - loss) / (highest - lowest), 4))
+        (x_of(step), round(0.06 + 0.86 * (highest - loss) / (highest - lowest), 4))
         for step, loss in film["curve"]
     ]
-    shown = [
+    page_frames = [
         {key: frame[key] for key in ("step", "right", "text", "weights")}
-        | {"x": place(frame["step"])}
+        | {"x": x_of(frame["step"])}
         for frame in frames
     ]
-    end = frames[-1]
+    last_frame = frames[-1]
     still = (
         '<div class="film"><div class="film-controls"><p>With JavaScript, this is a film of '
         f"{len(frames)} steps of its training. Here is the last.</p></div>"
-        f'<p class="film-told">After <b>{end["step"]:,} steps</b> a GPT gets the next '
+        f'<p class="film-told">After <b>{last_frame["step"]:,} steps</b> a GPT gets the next '
         "character right "
-        f"<b>{100 * end['right']:.0f} times in 100</b>:</p>"
+        f"<b>{100 * last_frame['right']:.0f} times in 100</b>:</p>"
         f'<p class="film-text" role="group" aria-label="What it writes" tabindex="0">'
-        f"<b>{escape(settings['prompt'])}</b><span>{escape(end['text'])}</span></p>"
-        f"{_head(settings['line'], end['weights'])}"
-        f"{_curve(curve, [(place(step), step) for step in (*TICKS, last)], highest, lowest)}"
+        f"<b>{escape(settings['prompt'])}</b><span>{escape(last_frame['text'])}</span></p>"
+        f"{_head(settings['line'], last_frame['weights'])}"
+        f"{_curve(curve, [(x_of(step), step) for step in (*TICKS, last)], highest, lowest)}"
         "</div>"
     )
-    return LiveFigure("opening_film", {"frames": shown, "curve": curve}, still)
+    return LiveFigure("opening_film", {"frames": page_frames, "curve": curve}, still)
 
 
 def _head(line: str, weights: list[list[float]]) -> str:
@@ -56,9 +56,9 @@ def _head(line: str, weights: list[list[float]]) -> str:
     letters = [character.replace(" ", "␣") for character in line]
     cells = "<i></i>" + "".join(f"<b>{letter}</b>" for letter in letters)
     for letter, row in zip(letters, weights, strict=True):
-        read = [f'<i style="--w: {weight}"></i>' for weight in row]
-        cells += f"<b>{letter}</b>{''.join(read)}{'<i></i>' * (n - len(row))}"
-    before = sum(row[-2] for row in weights[1:]) / (n - 1)
+        squares = [f'<i style="--w: {weight}"></i>' for weight in row]
+        cells += f"<b>{letter}</b>{''.join(squares)}{'<i></i>' * (n - len(row))}"
+    previous_share = sum(row[-2] for row in weights[1:]) / (n - 1)
     return (
         '<div class="film-head"><p class="sx-title">Where it looks</p>'
         f'<div class="film-map" style="--n: {n}" role="img" aria-label="A triangle of squares for '
@@ -66,7 +66,7 @@ def _head(line: str, weights: list[list[float]]) -> str:
         'At the end of the run only the squares of the character just before are full">'
         f'{cells}</div><p class="sx-caption">A row for each character. The fuller a '
         "square, the more it looks there. It learns to look one back: "
-        f'<span class="film-before">{100 * before:.0f}\u00a0%</span>.</p></div>'
+        f'<span class="film-before">{100 * previous_share:.0f}\u00a0%</span>.</p></div>'
     )
 
 

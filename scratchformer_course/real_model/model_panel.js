@@ -58,15 +58,15 @@ course.define("modelPanel", () => {
     }
 
     function close(words = "") {
-      const where = `If you have the file ${PINNED.name}, choose it here: “${COMMAND}” finds it.`;
-      show("closed", file.refusal() || words || (missing ? `${missing} ${where}` : ONCE));
+      const advice = `If you have the file ${PINNED.name}, choose it here: “${COMMAND}” finds it.`;
+      show("closed", file.refusal() || words || (missing ? `${missing} ${advice}` : ONCE));
     }
 
     function open({ blob, isKept }) {
-      const there = isKept
+      const sentence = isKept
         ? `The model is here: this browser keeps its ${size} for all pages of the course.`
         : `The model is here until you leave this page: the browser has no room to keep ${size}, or may not.`;
-      show(isKept ? "kept" : "open", there);
+      show(isKept ? "kept" : "open", sentence);
       onopen(blob);
     }
 

@@ -2,18 +2,18 @@
 //
 // Where the browser has WebAssembly's SIMD, a small program computes it, four numbers at a time
 // (kernels.js). Elsewhere plain JavaScript does it.
-// A matrix is a view: entry (i, j) is data[start + i * row + j * column] of a Float32Array.
+// A matrix is a view: entry (i, j) is data[start + i * rowStride + j * columnStride] of a Float32Array.
 
 course.define("matrix", () => {
   // The tile that stays in the processor's registers
   const ROWS = 4;
   const COLUMNS = 8;
 
-  function view(data, row, start = 0, column = 1) {
-    return { data, start, row, column };
+  function view(data, rowStride, start = 0, columnStride = 1) {
+    return { data, start, rowStride, columnStride };
   }
-  function transposed({ data, start, row, column }) {
-    return { data, start, row: column, column: row };
+  function transposed({ data, start, rowStride, columnStride }) {
+    return { data, start, rowStride: columnStride, columnStride: rowStride };
   }
 
   // A program of kernels.js: C += A B for m rows (a multiple of 4) and n columns (a multiple of 8)
@@ -22,17 +22,17 @@ course.define("matrix", () => {
 
   // ---- the product ---------------------------------------------------------------------------
 
-  // Rows from..m and columns first..n of C += A B, in plain JavaScript, four
+  // Rows rowStart..rowEnd and columns columnStart..columnEnd of C += A B, in plain JavaScript, four
   // columns at a time; x and y are the places of the entries of A and B
-  function plain(C, A, B, from, m, first, n, k) {
-    for (let i = from; i < m; i++) {
-      let j = first;
-      for (; j + 3 < n; j += 4) {
+  function plain(C, A, B, rowStart, rowEnd, columnStart, columnEnd, k) {
+    for (let i = rowStart; i < rowEnd; i++) {
+      let j = columnStart;
+      for (; j + 3 < columnEnd; j += 4) {
         let s0 = 0;
         let s1 = 0;
         let s2 = 0;
         let s3 = 0;
-        let x = A.start + i * A.row;
+        let x = A.start + i * A.rowStride;
         let y = B.start + j;
         for (let p = 0; p < k; p++) {
           const value = A.data[x];
@@ -40,23 +40,23 @@ course.define("matrix", () => {
           s1 += value * B.data[y + 1];
           s2 += value * B.data[y + 2];
           s3 += value * B.data[y + 3];
-          x += A.column;
-          y += B.row;
+          x += A.columnStride;
+          y += B.rowStride;
         }
-        const to = C.start + i * C.row + j;
+        const to = C.start + i * C.rowStride + j;
         C.data[to] += s0;
         C.data[to + 1] += s1;
         C.data[to + 2] += s2;
         C.data[to + 3] += s3;
       }
-      for (; j < n; j++) {
+      for (; j < columnEnd; j++) {
         let sum = 0;
-        let x = A.start + i * A.row;
+        let x = A.start + i * A.rowStride;
         let y = B.start + j;
-        for (let p = 0; p < k; p++, x += A.column, y += B.row) {
+        for (let p = 0; p < k; p++, x += A.columnStride, y += B.rowStride) {
           sum += A.data[x] * B.data[y];
         }
-        C.data[C.start + i * C.row + j] += sum;
+        C.data[C.start + i * C.rowStride + j] += sum;
       }
     }
   }
@@ -78,12 +78,12 @@ course.define("matrix", () => {
 
     // C (m, n) += A (m, k) B (k, n); the columns of C lie side by side
     function product(C, A, B, m, n, k) {
-      if (B.column !== 1) {
+      if (B.columnStride !== 1) {
         if (k * n > packed.length) {
           throw new Error(`a matrix of ${k * n} numbers, at most ${packed.length} fit`);
         }
         for (let p = 0; p < k; p++) {
-          for (let j = 0, from = B.start + p * B.row; j < n; j++, from += B.column) {
+          for (let j = 0, from = B.start + p * B.rowStride; j < n; j++, from += B.columnStride) {
             packed[p * n + j] = B.data[from];
           }
         }
@@ -92,9 +92,11 @@ course.define("matrix", () => {
       const rows = program ? m - (m % ROWS) : 0;
       const columns = program ? n - (n % COLUMNS) : 0;
       if (rows && columns && k) {
-        const places = [C, A, B].map(({ data, start }) => data.byteOffset + 4 * start);
-        const steps = [C.row, A.row, A.column, B.row].map((numbers) => 4 * numbers);
-        program(...places, rows, columns, k, ...steps);
+        const offsets = [C, A, B].map(({ data, start }) => data.byteOffset + 4 * start);
+        const strides = [C.rowStride, A.rowStride, A.columnStride, B.rowStride].map(
+          (numbers) => 4 * numbers,
+        );
+        program(...offsets, rows, columns, k, ...strides);
       }
       plain(C, A, B, 0, rows, columns, n, k);
       plain(C, A, B, rows, m, 0, n, k);

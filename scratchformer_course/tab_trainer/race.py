@@ -43,8 +43,8 @@ TRAINING: dict[str, Any] = {
     "muon_momentum": 0.87,
     "betas": [0.4, 0.9],
 }
-# Without Muon: AdamW's rate for the matrices, picked in this trainer from as many settings as
-# Muon's (tab_rivals.json); its rate for the rest is the same
+# Without Muon: AdamW's rate for the matrices, picked on development from as many settings as
+# Muon's, as in taken_apart.json; its rate for the rest is the same
 RIVAL: dict[str, Any] = {"muon_lr": None, "matrix_lr": 0.016}
 SHORTEST = 3000  # characters: one batch and the score need as many
 NAMES = {

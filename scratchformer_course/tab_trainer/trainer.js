@@ -24,7 +24,7 @@ course.define("trainer", () => {
     const { buffer, product, reserved, kind: used } = create(bytes, kind);
     const numbers = new Float32Array(buffer);
     let next = reserved / 4; // the next free number
-    let kept = next; // the first that a step may use
+    let stepStart = next; // the first that a step may use
     let tape = [];
     let recording = true;
 
@@ -48,8 +48,8 @@ course.define("trainer", () => {
 
     // Forget the last step; `record` says whether the next will need gradients
     function begin(record = true) {
-      numbers.fill(0, kept, next);
-      next = kept;
+      numbers.fill(0, stepStart, next);
+      next = stepStart;
       tape = [];
       recording = record;
     }
@@ -59,7 +59,7 @@ course.define("trainer", () => {
     }
     // What exists now is the model's
     const keepAllocated = () => {
-      kept = next;
+      stepStart = next;
     };
 
     // ---- operations: each gives a new tensor and says where its gradient goes
@@ -167,29 +167,29 @@ course.define("trainer", () => {
       const weights = allocate(N * H * T); // (B, H, T, T)
       const scale = 1 / Math.sqrt(D);
       // The views of one head of one window
-      const forEachHead = (visit) => {
+      const forEachHead = (compute) => {
         for (let b = 0; b < N / T; b++) {
           for (let h = 0; h < H; h++) {
             const start = b * T * 3 * C + h * D;
             const from = (b * H + h) * T * T;
-            const part = (data, i) => view(data, 3 * C, start + i * C);
-            visit(part, view(weights, T, from), from, b * T * C + h * D);
+            const headView = (data, i) => view(data, 3 * C, start + i * C);
+            compute(headView, view(weights, T, from), from, b * T * C + h * D);
           }
         }
       };
-      forEachHead((part, p, from, to) => {
-        const [q, k, v] = [0, 1, 2].map((i) => part(qkv.data, i));
+      forEachHead((headView, p, from, to) => {
+        const [q, k, v] = [0, 1, 2].map((i) => headView(qkv.data, i));
         product(p, q, transposed(k), T, T, D); // q kᵀ
         causalSoftmax(weights, from, T, scale);
         product(view(y.data, C, to), p, v, T, D, T);
       });
       onBackward(() => {
         const slopes = allocate(T * T);
-        forEachHead((part, p, from, to) => {
+        forEachHead((headView, p, from, to) => {
           const dy = view(y.grad, C, to);
           const ds = view(slopes, T);
-          const [q, k, v] = [0, 1, 2].map((i) => part(qkv.data, i));
-          const [dq, dk, dv] = [0, 1, 2].map((i) => part(qkv.grad, i));
+          const [q, k, v] = [0, 1, 2].map((i) => headView(qkv.data, i));
+          const [dq, dk, dv] = [0, 1, 2].map((i) => headView(qkv.grad, i));
           product(dv, transposed(p), dy, T, D, T); // dv = Pᵀ dy
           slopes.fill(0);
           product(ds, dy, transposed(v), T, T, D); // dP = dy vᵀ
@@ -357,13 +357,13 @@ course.define("trainer", () => {
 
   // The share of rows of logits (N, V) whose largest is that of the target
   function accuracy({ data, columns: V }, targets) {
-    let right = 0;
+    let correct = 0;
     for (let t = 0; t < targets.length; t++) {
       let best = t * V;
       for (let i = best; i < (t + 1) * V; i++) if (data[i] > data[best]) best = i;
-      if (best === t * V + targets[t]) right += 1;
+      if (best === t * V + targets[t]) correct += 1;
     }
-    return right / targets.length;
+    return correct / targets.length;
   }
 
   // ---- the model --------------------------------------------------------------
@@ -410,7 +410,7 @@ course.define("trainer", () => {
     return gradients;
   }
 
-  // ids (windows of T, one after the other) -> logits (N, V); `look` is called
+  // ids (windows of T, one after the other) -> logits (N, V); `onAttention` is called
   // with each layer's attention weights (B, H, T, T)
   function forward(
     tape,
@@ -418,7 +418,7 @@ course.define("trainer", () => {
     config,
     ids,
     T,
-    look = (_layer, _weights) => {},
+    onAttention = (_layer, _weights) => {},
   ) {
     const { vocab_size: V, n_heads: H, n_layers, smear, bigram_rows } = config;
     let x = tape.embedding(weights["wte.weight"], ids);
@@ -444,8 +444,8 @@ course.define("trainer", () => {
       if (config.positions === "rotary") {
         qkv = tape.rotary(qkv, T, qkv.columns / 3 / H);
       }
-      const { y, weights: seen } = tape.attention(qkv, T, H);
-      look(i, seen);
+      const { y, weights: attentionWeights } = tape.attention(qkv, T, H);
+      onAttention(i, attentionWeights);
       x = tape.add(x, tape.linear(y, blockWeight("attn.c_proj")));
       const hidden = tape.linear(tape.layerNorm(x), blockWeight("mlp.c_fc"));
       const squared = tape.squaredRelu(hidden);
@@ -498,7 +498,7 @@ course.define("trainer", () => {
     const { lr, muon_lr, muon_momentum } = settings;
     const [beta1, beta2] = settings.betas;
     const isInside = (name) => /^(h|smear)\./.test(name);
-    const parts = Object.entries(weights).map(([name, W]) => ({
+    const parameters = Object.entries(weights).map(([name, W]) => ({
       W,
       muon: muon_lr !== null && isInside(name),
       lr: isInside(name) ? (settings.matrix_lr ?? lr) : lr,
@@ -508,23 +508,25 @@ course.define("trainer", () => {
     let steps = 0;
 
     function muonStep({ W, mean }, rate) {
-      const ahead = tape.allocate(W.data.length);
+      const nesterov = tape.allocate(W.data.length);
       moveTowards(mean, W.grad, 1 - muon_momentum);
-      ahead.set(W.grad);
-      moveTowards(ahead, mean, muon_momentum);
-      const step = newtonSchulz(tape, ahead, W.rows, W.columns);
-      const by = rate * muon_lr * Math.sqrt(Math.max(1, W.rows / W.columns));
-      addScaled(W.data, -by, step);
+      nesterov.set(W.grad);
+      moveTowards(nesterov, mean, muon_momentum);
+      const step = newtonSchulz(tape, nesterov, W.rows, W.columns);
+      const stepSize =
+        rate * muon_lr * Math.sqrt(Math.max(1, W.rows / W.columns));
+      addScaled(W.data, -stepSize, step);
     }
     function adamStep({ W, lr, mean, square }, rate) {
       moveTowards(mean, W.grad, 1 - beta1);
       moveTowardsSquares(square, W.grad, 1 - beta2);
-      const by = (rate * lr) / (1 - beta1 ** steps);
-      adamW(W.data, mean, square, by, 1 / Math.sqrt(1 - beta2 ** steps));
+      const stepSize = (rate * lr) / (1 - beta1 ** steps);
+      adamW(W.data, mean, square, stepSize, 1 / Math.sqrt(1 - beta2 ** steps));
     }
     function step(rate) {
       steps += 1;
-      for (const part of parts) (part.muon ? muonStep : adamStep)(part, rate);
+      for (const parameter of parameters)
+        (parameter.muon ? muonStep : adamStep)(parameter, rate);
     }
     return { step };
   }
@@ -541,17 +543,18 @@ course.define("trainer", () => {
     }
   }
   // No weights decay in this recipe
-  function adamW(weights, mean, square, by, correction) {
+  function adamW(weights, mean, square, stepSize, correction) {
     for (let i = 0; i < weights.length; i++) {
-      weights[i] -= (by * mean[i]) / (Math.sqrt(square[i]) * correction + 1e-8);
+      weights[i] -=
+        (stepSize * mean[i]) / (Math.sqrt(square[i]) * correction + 1e-8);
     }
   }
 
   // The gradients of all weights, shortened together to length `most`
-  function clip(gradients, most) {
+  function clip(gradients, maxNorm) {
     let sum = 0;
     for (let i = 0; i < gradients.length; i++) sum += gradients[i] * gradients[i];
-    const scale = most / (Math.sqrt(sum) + 1e-6);
+    const scale = maxNorm / (Math.sqrt(sum) + 1e-6);
     if (!(scale < 1)) return;
     for (let i = 0; i < gradients.length; i++) gradients[i] *= scale;
   }
@@ -596,7 +599,7 @@ course.define("trainer", () => {
     const weights = newWeights(tape, config, seed);
     const gradients = newGradients(tape, weights);
     const optimizer = newOptimizer(tape, weights, settings);
-    let done = 0;
+    let stepsDone = 0;
 
     // One step with a batch
     function update({ x, y }) {
@@ -606,8 +609,8 @@ course.define("trainer", () => {
       const loss = tape.crossEntropy(logits, y);
       tape.backward();
       clip(gradients, 1);
-      optimizer.step(1 - done / settings.steps); // the rate falls in a line
-      done += 1;
+      optimizer.step(1 - stepsDone / settings.steps); // the rate falls in a line
+      stepsDone += 1;
       return loss;
     }
     // The mean loss of some windows of T, without learning from it, and the share of
@@ -622,8 +625,8 @@ course.define("trainer", () => {
       tape.begin(false);
       return forward(tape, weights, config, ids, ids.length, look).data.slice();
     }
-    const work = { update, judge, score, logits };
-    return { config, settings, weights, tape, ...work, done: () => done };
+    const methods = { update, judge, score, logits };
+    return { config, settings, weights, tape, ...methods, done: () => stepsDone };
   }
 
   // Every target of a text once: batches of `rows` windows of T, and at last what is left,

@@ -52,10 +52,10 @@ class Result:
 def chapter_of(cells: Iterable[str]) -> str:
     """The chapter of a notebook with these cells: the slice that it imports. ValueError if none."""
     names = re.findall(r"scratchformer_course\.ch(\d\d_\w+)", "\n".join(cells))
-    known = Counter(name for name in names if name in chapters())
-    if not known:
+    imports = Counter(name for name in names if name in chapters())
+    if not imports:
         raise ValueError("expected an import of a chapter, such as scratchformer_course.ch06_…")
-    return known.most_common(1)[0][0]
+    return imports.most_common(1)[0][0]
 
 
 def run(notebook: Any, chapter: str, seed: int, seconds: int) -> list[dict[str, str]]:
@@ -69,23 +69,24 @@ def run(notebook: Any, chapter: str, seed: int, seconds: int) -> list[dict[str, 
 
     with tempfile.TemporaryDirectory() as folder:
         record = Path(folder) / "verdicts.jsonl"
-        start = "from scratchformer_course.teaching import verdicts\n"
-        start += f"verdicts.begin({chapter!r}, {str(record)!r}, {seed})"
+        start = "from scratchformer_course.teaching import record_verdicts\n"
+        start += f"record_verdicts.begin({chapter!r}, {str(record)!r}, {seed})"
         notebook.cells.insert(0, nbformat.v4.new_code_cell(start))
-        budget = {"SCRATCHFORMER_BUDGET": "smoke", "SCRATCHFORMER_LIVE": "stored"}
+        environment = {"SCRATCHFORMER_BUDGET": "smoke", "SCRATCHFORMER_LIVE": "stored"}
         client = NotebookClient(
             notebook,
             timeout_func=lambda cell: None if cell.source == start else seconds,
             interrupt_on_timeout=True,
             allow_errors=True,
             kernel_name="python3",
+            extra_arguments=["--IPKernelApp.log_level=ERROR"],  # no word of its transport
             resources={"metadata": {"path": folder}},
         )
         with contextlib.suppress(DeadKernelError):  # the cells before count
-            client.execute(env=budget | os.environ)
-        opening = notebook.cells.pop(0)
+            client.execute(env=environment | os.environ)
+        start_cell = notebook.cells.pop(0)
         if not record.exists():
-            raise ValueError(f"the kernel could not begin: {opening.outputs}")
+            raise ValueError(f"the kernel could not begin: {start_cell.outputs}")
         return [json.loads(line) for line in record.read_text(encoding="utf-8").splitlines()]
 
 
@@ -93,11 +94,11 @@ def best(student: str, chapter: str, verdicts: list[dict[str, str]]) -> list[Res
     """For each exercise of a chapter the last of the best verdicts."""
     results = []
     for exercise in exercises(chapter):
-        chosen = {"state": "not yet", "message": f"The check of `{exercise.name}` never ran."}
+        kept = {"state": "not yet", "message": f"The check of `{exercise.name}` never ran."}
         for verdict in verdicts:
             if verdict["exercise"] == exercise.number:
-                chosen = max(verdict, chosen, key=lambda x: STATES.index(x["state"]))
-        results.append(Result(student, exercise.number, chosen["state"], chosen["message"]))
+                kept = max(verdict, kept, key=lambda x: STATES.index(x["state"]))
+        results.append(Result(student, exercise.number, kept["state"], kept["message"]))
     return results
 
 
@@ -157,10 +158,10 @@ def read_results(path: Path) -> list[Result]:
     text = path.read_bytes().decode("utf-8", "replace")
     try:
         results = [Result(**row) for row in csv.DictReader(io.StringIO(text, newline=""))]
-        is_ours = text == as_csv([asdict(result) for result in results])
+        is_unchanged = text == as_csv([asdict(result) for result in results])
     except (TypeError, csv.Error):  # other columns, or no table
-        is_ours = False
-    if not is_ours:
+        is_unchanged = False
+    if not is_unchanged:
         raise ValueError(
             f"{path} has been changed since it was written, as by a spreadsheet: restore it, or "
             "move it away and grade all notebooks again"
@@ -198,22 +199,22 @@ def store(folder: Path, results: list[Result]) -> list[str]:
     return notes
 
 
-def main(words: list[str]) -> int:
-    """Grade the notebooks that the words name; the exit status."""
+def main(arguments: list[str]) -> int:
+    """Grade the notebooks that the arguments name; the exit status."""
     name = "python -m scratchformer_course grade"
     parser = argparse.ArgumentParser(prog=name, description=__doc__.splitlines()[0])
     parser.add_argument("notebooks", nargs="+", type=Path, metavar="NOTEBOOK")
     parser.add_argument("--seed", type=int, default=0, help="draws the fresh cases (default: 0)")
     parser.add_argument("--seconds", type=int, default=120, help="for a cell (default: 120)")
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="write notebooks and tables")
-    options = parser.parse_args(words)
+    options = parser.parse_args(arguments)
     if options.seed < 0 or options.seconds <= 0:
         parser.error("expected a --seed of 0 or more, and --seconds of more than 0")
     print(CONTAINER, file=sys.stderr)
     import nbformat
 
     results: list[Result] = []
-    wrong = []
+    failures = []
     if options.out:
         try:
             read_results(options.out / "verdicts.csv")  # before anything is run
@@ -231,16 +232,16 @@ def main(words: list[str]) -> int:
             graded = best(student, chapter, verdicts)
             notes = store(options.out, graded) if options.out else []
             if options.out:
-                ran = options.out / student / path.name
-                ran.parent.mkdir(parents=True, exist_ok=True)
-                nbformat.write(notebook, ran)
+                executed_path = options.out / student / path.name
+                executed_path.parent.mkdir(parents=True, exist_ok=True)
+                nbformat.write(notebook, executed_path)
         except (OSError, ValueError, TypeError, AttributeError) as error:  # no notebook, too
-            wrong.append(f"{path}: {getattr(error, 'strerror', None) or error}")
+            failures.append(f"{path}: {getattr(error, 'strerror', None) or error}")
             continue
         results += graded
         passed = sum(result.state == "passed" for result in graded)
         print("; ".join([f"{path}: {passed} of {len(graded)}", *notes]), flush=True)
     graded_so_far = read_results(options.out / "verdicts.csv") if options.out else results
     print(*summary(graded_so_far), sep="\n")
-    print(*wrong, sep="\n", end="\n" * bool(wrong), file=sys.stderr)
-    return 2 if wrong else 0
+    print(*failures, sep="\n", end="\n" * bool(failures), file=sys.stderr)
+    return 2 if failures else 0

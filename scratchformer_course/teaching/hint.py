@@ -29,15 +29,15 @@ def hint(number: str, what: str = "1") -> list[str]:
     return lines + [f"Hint {i} of {count}: {text}" for i, text in shown]
 
 
-def main(words: list[str]) -> int:
+def main(arguments: list[str]) -> int:
     """Print the task and hints of an exercise; 2 with one line if there is no such thing."""
-    if words in (["-h"], ["--help"]):
+    if arguments in (["-h"], ["--help"]):
         print(USAGE)
         return 0
     try:
-        if not 1 <= len(words) <= 2:
-            raise ValueError(f"expected NUMBER [1 | 2 | question], got {' '.join(words)!r}")
-        print(*hint(*words), sep="\n")
+        if not 1 <= len(arguments) <= 2:
+            raise ValueError(f"expected NUMBER [1 | 2 | question], got {' '.join(arguments)!r}")
+        print(*hint(*arguments), sep="\n")
     except (LookupError, ValueError) as error:
         print(f"hint: {error}", file=sys.stderr)
         return 2

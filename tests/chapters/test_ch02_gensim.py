@@ -20,10 +20,10 @@ def share_right(vectors):
     """How often a word is nearer to one of its own list than to another's."""
     words = [word for line in LISTS.values() for word in line.split()]
     unit = F.normalize(torch.stack([torch.tensor(vectors[word]) for word in words]), dim=1)
-    own, wins = torch.arange(len(words)) // 6, []
+    lists, wins = torch.arange(len(words)) // 6, []
     for a, similar in enumerate(unit @ unit.T):
-        kin = (own == own[a]) & (torch.arange(len(words)) != a)
-        wins.append(similar[kin][:, None] > similar[own != own[a]])
+        kin = (lists == lists[a]) & (torch.arange(len(words)) != a)
+        wins.append(similar[kin][:, None] > similar[lists != lists[a]])
     return torch.stack(wins).float().mean().item()
 
 

@@ -7,11 +7,12 @@ import torch
 from torch import nn
 
 from scratchformer.blocks import TransformerBlock
-from scratchformer_course.ch09_block.live import old_king, reading_block, sentence
+from scratchformer_course.ch09_block.live import reading_block, sentence
 from tests.node import Node
 
 in_node = Node("page_model/model.js", M="ch09_block/live.js")
 PARTS = ("attention", "network", "stream", "norm", "post")
+SETS = [dict(zip(PARTS, on, strict=True)) for on in itertools.product((True, False), repeat=5)]
 
 
 @torch.no_grad()
@@ -35,42 +36,27 @@ def by_pytorch(block, x, on, count):
     return torch.stack(blocks), weights
 
 
-@pytest.mark.parametrize("count", [1, 3])
-def test_with_any_switch_the_stream_is_pytorchs(count):
+def blocks():
+    """The chapter's block and sentence, and a block of other sizes with large weights."""
     torch.manual_seed(0)
-    anyone = TransformerBlock(5, n_heads=1, d_ff=9)
-    for p in anyone.parameters():
+    other = TransformerBlock(5, n_heads=1, d_ff=9)
+    for p in other.parameters():
         nn.init.normal_(p, std=0.5)
-    shown = old_king().settings
-    blocks = [
-        (shown["weights"], shown["x"], reading_block(), sentence()),
-        (
-            {name: p.tolist() for name, p in anyone.state_dict().items()},
-            (x := torch.randn(3, 5)).tolist(),
-            anyone,
-            x,
-        ),
-    ]
-    ways = [
-        dict(zip(PARTS, each, strict=True)) for each in itertools.product((True, False), repeat=5)
-    ]
-    body = """return input.ways.map((on) => {
+    return [(reading_block(), sentence()), (other, torch.randn(3, 5))]
+
+
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize(("block", "x"), blocks(), ids=["the chapter's", "another"])
+def test_with_any_switch_the_stream_is_pytorchs(block, x, count):
+    weights = {name: p.tolist() for name, p in block.state_dict().items()}
+    body = """return input.sets.map((on) => {
       const blocks = M.stack(input.weights, input.x, on, input.count);
-      return [blocks.map((b) => b.stations), blocks.at(-1).map];
-    })"""
-    for weights, rows, block, x in blocks:
-        by_javascript = in_node(body, ways=ways, count=count, weights=weights, x=rows)
-        for on, (streams, read) in zip(ways, by_javascript, strict=True):
-            expected, map_ = by_pytorch(block, x, on, count)
-            shown = torch.tensor(streams).double()
-            scale = expected.abs().amax(dim=(2, 3), keepdim=True).clamp(min=1)
-            assert ((shown - expected) / scale).abs().max() < 1e-4, on
-            assert (read is None) == (not on["attention"])
-            if read:
-                assert (torch.tensor(read) - map_[0, 0]).abs().max() < 1e-4, on
-
-
-def test_without_norms_the_words_read_as_in_chapter_06():
-    on = dict.fromkeys(PARTS, True) | {"norm": False}
-    _, weights = by_pytorch(reading_block(), sentence(), on, 1)
-    assert [round(n, 2) for n in weights[0, 0, 1].tolist()] == [0.05, 0.05, 0.85, 0.05]
+      return [blocks.map((b) => b.stations), blocks.at(-1).map]; })"""
+    shown = in_node(body, sets=SETS, count=count, weights=weights, x=x.tolist())
+    for on, (streams, shares) in zip(SETS, shown, strict=True):
+        expected, attention = by_pytorch(block, x, on, count)
+        scale = expected.abs().amax(dim=(2, 3), keepdim=True).clamp(min=1)
+        assert ((torch.tensor(streams).double() - expected) / scale).abs().max() < 1e-4, on
+        assert (shares is None) == (not on["attention"])
+        if shares:
+            assert (torch.tensor(shares) - attention[0, 0]).abs().max() < 1e-4, on

@@ -27,9 +27,7 @@ def test_the_checkpoints_are_of_the_recorded_run_from_its_start_on():
     fresh = dict(GPT(checkpoints[0][1].config).named_parameters())
     for name, p in checkpoints[0][1].named_parameters():
         assert torch.equal(p, fresh[name].half().float()), name
-    for _, model in checkpoints:
-        assert not model.training
-        assert all(torch.equal(p, p.half().float()) for p in model.parameters())
+    assert not any(model.training for _, model in checkpoints)
     assert [str(step) for step, _ in checkpoints] == list(record["validation"])
 
 

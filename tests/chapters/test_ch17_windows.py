@@ -9,12 +9,9 @@ from scratchformer_course.ch17_speedrun.windows import RaceWindows
 
 def test_windows_double_after_some_batches_and_each_pass_still_takes_a_window_once():
     sampler = RaceWindows(torch.arange(200), 4, 8, 0, replacement=False, double_after=3)
-    shapes = [next(sampler)[0].shape for _ in range(3)]
-    assert shapes == [(4, 8)] * 3
+    assert [next(sampler)[0].shape for _ in range(3)] == [(4, 8)] * 3
     long = torch.cat([next(sampler)[0] for _ in range(sampler.samplers[1].batches_per_pass)])
     assert long.shape[1] == 16 and len(long.unique()) == long.numel()
-    drawn = RaceWindows(torch.arange(200), 4, 8, 0, double_after=0)
-    assert next(drawn)[0].shape == (2, 16)
 
 
 @pytest.mark.parametrize("replacement", [True, False])
@@ -43,10 +40,8 @@ def test_late_windows_resume_exactly():
 def test_options_without_sense_are_refused():
     for message, changes in {
         "double_after=-1, expected a number of batches": {"double_after": -1},
-        "context_length=120 must be at least 1": {"double_after": 0, "context_length": 60},
         "tail_share=0.0, expected more than 0": {"tail_after": 1, "tail_share": 0.0},
         "tail_chance=1.5, expected 0 to 1": {"tail_after": 1, "tail_chance": 1.5},
     }.items():
-        sizes = {"batch_size": 4, "context_length": 8, "seed": 0} | changes
         with pytest.raises(ValueError, match=message):
-            RaceWindows(torch.arange(100), **sizes)
+            RaceWindows(torch.arange(100), 4, 8, 0, **changes)

@@ -53,7 +53,7 @@ def test_the_letters_of_bytes_are_gpt2s():
     assert dict(enumerate(byte_letters())) == slow.bytes_to_unicode()
 
 
-@pytest.mark.parametrize("special", [(), ("<|end|>",), ("<|endoftext|>", "<|pad|>")])
+@pytest.mark.parametrize("special", [(), ("<|endoftext|>", "<|pad|>")])
 def test_a_tokenizer_with_other_special_tokens_is_not_saved_as_gpt2s(tmp_path, special):
     with pytest.raises(ValueError, match=r"special_tokens=\[.*\], expected \['<.endoftext.>'\]"):
         save_tokenizer_as_gpt2(tmp_path / "folder", ByteBPE.train("", 300, special))

@@ -15,18 +15,12 @@ def words(ids):
     return [play.VOCABULARY[i] for i in ids.tolist()]
 
 
-def test_the_tokens_of_a_play_are_its_words_signs_and_breaks():
-    assert play.split("Alas, the day,\nstill love") == "Alas , the day , \n still love".split(" ")
-    assert words(play.tokens(0, 5_000)[:3]) == ["Scene", ".", "A"]
-
-
 def test_each_part_of_a_couplet_is_at_its_place_and_the_answer_has_the_owed_rhyme(couplets):
     at, rows = couplets.at, torch.arange(len(couplets))
+    part = {name: words(couplets.ids[rows, t]) for name, t in at.items()}
     assert len(couplets) > 50 and couplets.ids.shape[1] == play.CONTEXT
-    assert set(words(couplets.ids[rows, at["comma"]])) == {","}
-    assert set(words(couplets.ids[rows, at["line break"]])) == {"\n"}
-    rhyme_words = words(couplets.ids[rows, at["rhyme word"]])
-    for word, rhyme in zip(rhyme_words, couplets.rhyme.tolist(), strict=True):
+    assert set(part["comma"]) == {","} and set(part["line break"]) == {"\n"}
+    for word, rhyme in zip(part["rhyme word"], couplets.rhyme.tolist(), strict=True):
         assert word in play.FIRST[rhyme]
     inside = at["slot"] + 1 < play.CONTEXT
     answers = couplets.ids[rows[inside], at["slot"][inside] + 1]

@@ -119,7 +119,7 @@ def test_a_healthy_program_reports_what_a_right_evaluation_finds_in_each_way(set
     program = small(Program(HEALTHY[setting]))
     _, validation, V = data(program)
     model, rows = moved(program.model(V)), validation[: 16 * 9]
-    if setting != "lines":
+    if setting != "lines":  # by prefixes and by a cache, too
         few = [scores.right(program, model, rows, how, few=True) for how in scores.PREDICT]
         assert few == pytest.approx(3 * few[:1], abs=1e-4)
     right = scores.right(program, model, rows)

@@ -9,14 +9,14 @@ import torch
 from tests.chapters.tables import ALL, PATIENCE, of
 
 MISTAKES = 6  # the likeliest: an answer that no table lists is refused as well
-JUDGED = [(chapter, each) for chapter, each in ALL if each.judge]
+JUDGED = [(chapter, exercise) for chapter, exercise in ALL if exercise.judge]
 
 
 @of(ALL)
 def test_an_exercise_lists_few_mistakes_and_says_something_else_of_each(exercise):
     assert 2 <= len(exercise.mistakes) <= MISTAKES and exercise.solutions
-    for said in ("description", "diagnosis"):
-        assert len({getattr(each, said) for each in exercise.mistakes}) == len(exercise.mistakes)
+    for words in ("description", "diagnosis"):
+        assert len({getattr(m, words) for m in exercise.mistakes}) == len(exercise.mistakes)
 
 
 @of(ALL)

@@ -6,37 +6,30 @@ code of a cell that draws. Where prose answers, the covered prose must hold the 
 """
 
 import re
-from html.parser import HTMLParser
+from html import unescape
 from pathlib import Path
 
 import nbformat
 import pytest
+from readers import NOTEBOOKS, ROOT
 
+from book._ext.guess_ext import MARKER
 from tests.node import Node
 from tests.quoted_numbers import absent
 
-ROOT = Path(__file__).resolve().parents[2]
-NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 PAGES = sorted((ROOT / "book").glob("*.md"))
 KNOWN = {"class", "data-question", "data-ask", "data-choices", "data-unit", "data-answer"}
 
 
-class Elements(HTMLParser):
-    """The attributes of a cell's elements for guesses."""
-
-    def __init__(self, source):
-        super().__init__()
-        self.attributes = []
-        self.feed(source)
-
-    def handle_starttag(self, tag, attrs):
-        attrs = dict(attrs)
-        if tag == "div" and attrs.get("class", "").startswith("course-guess"):
-            self.attributes.append(attrs)
-
-
-def parts(text):
+def parts(text: str) -> list[str]:
     return [part.strip() for part in text.split("|")]
+
+
+def cells_of(path: Path) -> list[nbformat.NotebookNode]:
+    """The cells of a notebook; a page is one of prose."""
+    if path.suffix == ".md":
+        return [nbformat.v4.new_markdown_cell(path.read_text(encoding="utf-8"))]
+    return nbformat.read(path, as_version=4).cells
 
 
 def shows_something(cell):
@@ -54,34 +47,30 @@ def text_of(cell):
     return re.sub(r"^(From here on: .*\n)+", "", "".join(texts)) or cell.source
 
 
-def guesses():
-    """(page/question, attributes, the text that answers), of chapters and other pages."""
-    for path in NOTEBOOKS:
-        cells = nbformat.read(path, as_version=4).cells
-        prose = "\n\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
-        for i, cell in enumerate(cells):
-            elements = Elements(cell.source).attributes if cell.cell_type == "markdown" else []
-            for attrs in elements:
-                question = attrs["data-question"]
-                if attrs["class"] == "course-guess":
-                    shown = filter(shows_something, cells[i + 1 :])
-                    is_prose = "data-answer-is" in attrs
-                    text = covered(prose, question) if is_prose else text_of(next(shown))
-                    yield f"{path.name[:2]}/{question}", attrs, text
-    for path in PAGES:
-        text = path.read_text(encoding="utf-8")
-        for attrs in Elements(text).attributes:
-            if attrs["class"] == "course-guess":
-                name = attrs["data-question"]
-                yield f"{path.stem}/{name}", attrs, covered(text, name)
-
-
-def covered(text, question):
+def covered(prose, question):
     """The prose between a guess and its end."""
-    _, asked, after = text.partition(f'class="course-guess" data-question="{question}"')
+    _, asked, after = prose.partition(f'class="course-guess" data-question="{question}"')
     answer, end, _ = after.partition(f'-guess-end" data-question="{question}"')
     assert asked and end, f"{question} has no end"
     return answer.partition("</div>")[2]
+
+
+def guesses():
+    """(page/question, attributes, the text that answers), of chapters and other pages."""
+    for path in (*NOTEBOOKS, *PAGES):
+        cells = cells_of(path)
+        sources = [cell.source if cell.cell_type == "markdown" else "" for cell in cells]
+        page = path.stem if path.suffix == ".md" else path.stem[:2]
+        for i, source in enumerate(sources):
+            for tag in MARKER.finditer(source):
+                attrs = {n: unescape(v) for n, v in re.findall(r'([\w-]+)="([^"]*)"', tag[0])}
+                if attrs["class"] != "course-guess":
+                    continue
+                if "data-output" in attrs:
+                    text = text_of(next(filter(shows_something, cells[i + 1 :])))
+                else:
+                    text = covered("\n\n".join(sources), attrs["data-question"])
+                yield f"{page}/{attrs['data-question']}", attrs, text
 
 
 GUESSES = list(guesses())

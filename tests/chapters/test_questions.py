@@ -11,8 +11,10 @@ from scratchformer_course.kit.checks.question import Number, Which
 from tests.chapters.tables import ALL, exported, of
 from tests.node import Node
 
-NUMBERS = [(chapter, each) for chapter, each in ALL if isinstance(each.question, Number)]
-WHICH = [(chapter, each) for chapter, each in ALL if isinstance(each.question, Which)]
+NUMBERS, WHICH = (
+    [(chapter, exercise) for chapter, exercise in ALL if isinstance(exercise.question, kind)]
+    for kind in (Number, Which)
+)
 in_node = Node("../book/_assets/guess-verdicts.js", E="../book/_assets/exercise.js")
 KNOWN = {"torch", "math", "F", "nn"}  # to the code that a question shows
 LARGEST = 2000  # bytes of a question, as the page holds it
@@ -32,8 +34,8 @@ def test_an_exercise_has_two_hints_and_a_small_question_and_their_backticks_end(
 @of(NUMBERS)
 def test_all_right_answers_give_the_number_and_three_mistakes_give_others(exercise):
     question = exported(exercise)
-    found = {exercise.question.of(answer) for answer in exercise.solutions}
-    assert found - {None} == {question["right"]}  # some designs do not fit the question's case
+    numbers = {exercise.question.of(answer) for answer in exercise.solutions}
+    assert numbers - {None} == {question["right"]}  # some designs do not fit the question's case
     assert len(question["wrong"]) >= 3 and question["right"] not in question["wrong"]
 
 
@@ -44,7 +46,7 @@ def test_the_page_takes_each_right_number_and_tells_each_wrong_one_its_diagnosis
           ...Object.entries(question.wrong).map(([typed, words]) =>
             E.judgeNumber(question, typed).text.startsWith(words)),
         ]);""",
-        questions=[exported(each) for _, each in NUMBERS],
+        questions=[exported(exercise) for _, exercise in NUMBERS],
     )
     assert all(map(all, judged))
 
@@ -53,10 +55,10 @@ def unknown_names(code):
     """What a snippet uses beside its own names, Python's and those of the chapters' imports."""
     nodes = list(ast.walk(ast.parse(code)))
     names = [node for node in nodes if isinstance(node, ast.Name)]
-    own = {name.id for name in names if isinstance(name.ctx, ast.Store)}
-    own |= {node.arg for node in nodes if isinstance(node, ast.arg)}
-    own |= {getattr(node, "name", None) for node in nodes}  # of functions, classes, imports
-    return {name.id for name in names} - own - KNOWN - set(dir(builtins))
+    defined = {name.id for name in names if isinstance(name.ctx, ast.Store)}
+    defined |= {getattr(node, "arg", None) for node in nodes}
+    defined |= {getattr(node, "name", None) for node in nodes}  # of functions, classes, imports
+    return {name.id for name in names} - defined - KNOWN - set(dir(builtins))
 
 
 @of(WHICH)

@@ -1,23 +1,29 @@
-"""The worked answer of an exercise stands once: a notebook shows the function of the table."""
+"""A chapter's exercises: a stub, and below it the worked answer, which stands once.
+
+A notebook shows the function of the table; tests/lone fills the stubs.
+"""
 
 import ast
 import inspect
-import json
 import re
 import sys
 import textwrap
 
-from readers import NOTEBOOKS
+import nbformat
+import pytest
+from readers import NOTEBOOKS, stubs
 
-from tests.chapters.tables import ALL, of
+from tests.chapters.tables import ALL, EXERCISES, of
 
-CELLS = [
-    "".join(cell["source"])
-    for path in NOTEBOOKS
-    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]
-    if cell["cell_type"] == "code"
-]
+CELLS = {path.stem: nbformat.read(path, as_version=4) for path in NOTEBOOKS}
 DEFINES = ast.FunctionDef | ast.ClassDef
+
+
+def worked(chapter: str, exercise) -> str:
+    """The cell of a worked answer."""
+    title = f"# @title Worked solution {exercise.number}\n"
+    (source,) = (c.source for c in CELLS[chapter].cells if c.source.startswith(title))
+    return source
 
 
 def code_of(source: str, name: str) -> str:
@@ -35,9 +41,20 @@ def code_of(source: str, name: str) -> str:
 
 @of(ALL)
 def test_the_worked_answer_of_the_notebook_is_the_first_right_answer_of_the_table(exercise):
-    title = f"# @title Worked solution {exercise.number}\n"
-    (shown,) = (cell for cell in CELLS if cell.startswith(title))
+    (chapter,) = (chapter for chapter, other in ALL if other is exercise)
     table = sys.modules[exercise.right.__module__]
     right = getattr(table, f"Right{exercise.name}", exercise.right)  # a class behind a function
     known = textwrap.dedent(inspect.getsource(right))
-    assert code_of(shown, exercise.name) == code_of(known, exercise.name)
+    assert code_of(worked(chapter, exercise), exercise.name) == code_of(known, exercise.name)
+
+
+@pytest.mark.parametrize("chapter", CELLS)
+def test_every_exercise_has_a_stub_with_a_docstring_and_a_solution_behind_it(chapter):
+    sources = [cell.source for cell in CELLS[chapter].cells]
+    asked = {name: cell.source for cell, name in stubs(CELLS[chapter])}
+    assert list(asked) == [exercise.name for exercise in EXERCISES[chapter]]
+    assert (2 if chapter == "00_primer" else 3) <= len(asked) <= 6
+    for exercise in EXERCISES[chapter]:
+        stub, solution = asked[exercise.name], worked(chapter, exercise)
+        assert '"""' in stub, f"{exercise.name}: the stub has no docstring"
+        assert sources.index(stub) < sources.index(solution)

@@ -118,12 +118,11 @@ def test_a_right_answer_in_another_type_that_means_the_same_passes(check):
         assert check(other), check(other)
 
 
-def test_a_verdict_is_true_when_passed_and_shows_itself_as_text_and_html():
-    assert "passed" in repr(repeat(right_repeat)) and "passed" in repeat(right_repeat)._repr_html_()
+def test_a_verdict_shows_itself_as_text_and_html():
     bad = Verdict("1.2", "try again", "`a<b>` is\nwrong")
     assert not bad and repr(bad) == "Exercise 1.2, try again: `a<b>` is\nwrong"
-    page = bad._repr_html_()
-    assert "try again" in page and "a&lt;b&gt;</code> is<br>wrong" in page
+    assert "a&lt;b&gt;</code> is<br>wrong" in bad._repr_html_()
+    assert "passed" in repeat(right_repeat)._repr_html_() and repeat(right_repeat)
 
 
 def test_an_argument_changed_in_place_is_told_by_its_name_and_the_original_survives():
@@ -192,17 +191,16 @@ def test_a_check_in_another_thread_gives_the_same_verdict_without_an_alarm():
 
 
 def test_global_random_states_neither_matter_nor_change():
-    def noisy(x):
-        return int(random.random() * 1e6 + np.random.rand() * 1e6 + torch.rand(1).item() * 1e6)
+    def noisy():
+        return random.random(), np.random.rand(), torch.rand(1).item()
 
-    messages = set()
-    for seed in range(3):
+    messages, numbers = set(), []
+    for seed in (0, 0, 1):
         random.seed(seed), np.random.seed(seed), torch.manual_seed(seed)
-        state = random.getstate(), np.random.get_state()[1].tolist(), torch.get_rng_state()
-        messages.add(add_one(noisy).message)
-        assert random.getstate() == state[0] and np.random.get_state()[1].tolist() == state[1]
-        assert torch.equal(torch.get_rng_state(), state[2])
-    assert len(messages) == 1
+        if numbers:
+            messages.add(add_one(lambda x: int(1e6 * sum(noisy()))).message)
+        numbers.append(noisy())
+    assert numbers[0] == numbers[1] and len(messages) == 1
 
 
 # ---- what is equal, and what is said where it is not ---------------------------------------------
@@ -242,7 +240,6 @@ class Words(list):
         (double, lambda x: torch.ones(3), "of shape (3,), but (2,) is expected"),
         (double, lambda x: torch.tensor([2.0, math.nan]), "NaN or infinity in 1 of 2"),
         (total, lambda data: math.nan, "returned nan, not a finite number"),
-        (pair, lambda n: (torch.zeros(n), torch.eye(n) * math.nan), "NaN or infinity in 900 of"),
         (double, lambda x: torch.tensor([2.0004, 4.0]), "returned 2.0004 at [0], expected 2."),
         (double, lambda x: torch.tensor([2j, 4j]), "is a complex64 tensor"),
         (pair, lambda n: (torch.zeros(n), torch.eye(n) + 1), "returned 2 at [0, 0], expected 1 in"),
@@ -250,7 +247,6 @@ class Words(list):
         (pair, lambda n: (torch.zeros(n),), "expected `("),
         (repeat, lambda word, times: [word], "returned `['ab']`, expected `['ab', 'ab']`"),
         (repeat, lambda word, times: [word] * 10_000, ", ...]`, expected"),
-        (repeat, lambda word, times: [word, None], "`None` is a NoneType, but a str"),
     ],
 )
 def test_what_differs_is_said(check, answer, words):

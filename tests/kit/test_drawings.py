@@ -45,41 +45,42 @@ def test_a_grid_is_as_dark_as_its_numbers():
 
 
 def test_a_row_says_where_the_middles_of_its_boxes_are():
-    paper = Drawing(300, 100)
+    drawing = Drawing(300, 100)
     looks = [("query", 0.2), ("key", 0.4, True)]
-    assert paper.row(10, 20, ("a", 7), (30, 24), looks, 40) == [25, 65]
-    boxes = elements(paper, "rect")
+    assert drawing.row(10, 20, ("a", 7), (30, 24), looks, 40) == [25, 65]
+    boxes = elements(drawing, "rect")
     assert [float(box.get("fill-opacity")) for box in boxes] == [0.2, 0.4]
     assert [box.get("stroke-dasharray") for box in boxes] == [None, "5 4"]
-    assert [(text.text, text.get("x")) for text in elements(paper, "text")] == [
+    assert [(text.text, text.get("x")) for text in elements(drawing, "text")] == [
         ("a", "25"),
         ("7", "65"),
     ]
 
 
 def test_a_flow_has_level_and_upright_arrows_between_its_boxes():
-    paper = Drawing(300, 200)
-    paper.flow([(0, 0, 40, 20, "a"), (60, 0, 40, 30, "b"), (50, 60, 20, 20, "c"), (0, 60, 40, 20)])
-    tips = [head.get("points").split()[0] for head in elements(paper, "polygon")]
+    drawing = Drawing(300, 200)
+    boxes = [(0, 0, 40, 20, "a"), (60, 0, 40, 30, "b"), (50, 60, 20, 20, "c"), (0, 60, 40, 20)]
+    drawing.flow(boxes)
+    tips = [head.get("points").split()[0] for head in elements(drawing, "polygon")]
     assert tips == ["58,10", "65,58", "42,70"]
-    assert [path.get("d").split()[0] for path in elements(paper, "path")] == ["M42", "M65", "M48"]
+    assert [path.get("d").split()[0] for path in elements(drawing, "path")] == ["M42", "M65", "M48"]
 
 
 def test_a_legend_has_its_words_beside_its_boxes():
-    paper = Drawing(300, 100)
-    paper.legend(10, 20, [("query", 0.2, "near"), ("key", 0.4, "far")], down=30)
-    assert [box.get("y") for box in elements(paper, "rect")] == ["20", "50"]
-    assert [(t.text, t.get("x"), t.get("y")) for t in elements(paper, "text")] == [
+    drawing = Drawing(300, 100)
+    drawing.legend(10, 20, [("query", 0.2, "near"), ("key", 0.4, "far")], down=30)
+    assert [box.get("y") for box in elements(drawing, "rect")] == ["20", "50"]
+    assert [(t.text, t.get("x"), t.get("y")) for t in elements(drawing, "text")] == [
         ("near", "34", "28"),
         ("far", "34", "58"),
     ]
 
 
 def test_words_begin_and_end_where_they_are_told_to():
-    paper = Drawing(300, 100)
-    paper.text_from(10, 20, "a")
-    paper.text_to(90, 20, "b")
-    assert [text.get("text-anchor") for text in elements(paper, "text")] == ["start", "end"]
+    drawing = Drawing(300, 100)
+    drawing.text_from(10, 20, "a")
+    drawing.text_to(90, 20, "b")
+    assert [text.get("text-anchor") for text in elements(drawing, "text")] == ["start", "end"]
 
 
 def test_the_docstring_of_a_drawing_describes_it():

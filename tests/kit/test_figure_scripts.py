@@ -22,13 +22,6 @@ def test_all_that_figures_need_is_there_and_no_script_and_no_style_belongs_to_no
     assert {name for name in there if name.endswith((".js", ".css"))} == named
 
 
-def test_what_is_needed_is_loaded_once_and_before():
-    files = files_of("race", {})
-    assert len(set(files)) == len(files) > 20
-    places = [files.index(f"page_model/{name}.js") for name in ("model", "explorer")]
-    assert places == sorted(places) and files[-1] == "tab_trainer/race.js"
-
-
 def test_a_name_that_no_script_registers_is_refused():
     with pytest.raises(ValueError, match="'merge' has no scripts"):
         files_of("merge", {})

@@ -15,8 +15,8 @@ double = exercise("7.2", "double(x)", cases=(3, 4), right=[lambda x: 2 * x], mis
 @pytest.fixture
 def notebook(monkeypatch, tmp_path):
     """As in a kernel, with a cache folder of its own; gives the ids that are ticked."""
-    shell = types.SimpleNamespace(kernel="a kernel")
-    monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: shell))
+    ipython = types.SimpleNamespace(get_ipython=lambda: types.SimpleNamespace(kernel="a kernel"))
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
     monkeypatch.setenv("SCRATCHFORMER_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("SCRATCHFORMER_BUDGET", raising=False)
 

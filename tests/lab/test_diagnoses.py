@@ -6,13 +6,15 @@ from scratchformer_course.ch23_silent_bugs.faults import FAULTS, HEALTHY
 
 def test_the_first_sight_is_kept_and_the_rest_renewed(monkeypatch, tmp_path):
     name = "nucleus_one_short"
-    monkeypatch.setattr(diagnoses, "FILE", tmp_path / "diagnoses.json")
+    monkeypatch.setattr(runs, "FOLDER", tmp_path)
     monkeypatch.setattr(diagnoses, "HEALTHY", {"plain": HEALTHY["plain"]})
     monkeypatch.setattr(diagnoses, "FAULTS", {name: FAULTS[name]})
-    runs.store(diagnoses.FILE, {"patients": {name: {"first_sight": [], "now": ["cache"]}}})
+    runs.store(
+        runs.path_of("diagnoses"), {"patients": {name: {"first_sight": [], "now": ["cache"]}}}
+    )
     diagnoses.main(["--write"])
-    stored = runs.read(diagnoses.FILE)
-    own, twin = stored["patients"][name], stored["twins"]["plain"]
-    assert own["first_sight"] == [] and own["now"] == ["kept share"]
-    assert own["first_suspect"].startswith("the token that reaches top_p")
+    stored = runs.read(runs.path_of("diagnoses"))
+    patient, twin = stored["patients"][name], stored["twins"]["plain"]
+    assert patient["first_sight"] == [] and patient["now"] == ["kept share"]
+    assert patient["first_suspect"].startswith("the token that reaches top_p")
     assert twin == {"first_sight": [], "now": []}

@@ -32,7 +32,6 @@ def test_a_class_that_ends_its_process_is_a_row(monkeypatch):
 def test_a_causal_class_passes_and_one_that_reads_both_ways_does_not():
     pytest.importorskip("transformers", reason="transformers is not installed")
     assert in_public.apart("gpt2", "GPT2LMHeadModel") == []
-    (row,) = eight_lines.examine("gpt2", "GPT2LMHeadModel")
-    assert row["verdict"] == "fine" and row["moved"] < 1e-4
+    assert eight_lines.examine("gpt2", "GPT2LMHeadModel") == []
     (row,) = eight_lines.examine("xlnet", "XLNetLMHeadModel")
     assert row["verdict"] == "sees the future" and row["off"] > 1e-4

@@ -25,23 +25,6 @@ def model():
     return model.eval()
 
 
-def test_a_probe_finds_the_directions_that_classes_were_given():
-    y = torch.arange(6).repeat(50)
-    directions = torch.linalg.qr(noise(16, 6)).Q.T  # (6, C)
-    x = directions[y] + 0.05 * noise(300, 16, seed=1)
-    assert torch.equal(inside.probe(x, y, directions).argmax(dim=1), torch.arange(6))
-    by_chance = y[torch.randperm(300, generator=torch.Generator().manual_seed(0))]
-    guess = inside.probe(x[:200], by_chance[:200], x[200:]).argmax(dim=1)
-    assert (guess == by_chance[200:]).float().mean() < 0.4
-
-
-def test_what_is_erased_is_gone_and_nothing_else_is():
-    x, directions = noise(20, 12), noise(3, 12, seed=1)
-    once = inside.erase(x, directions)
-    assert torch.allclose(once @ directions.T, torch.zeros(20, 3), atol=1e-4)
-    assert torch.allclose(inside.erase(once, 7 * directions.flip(0)), once, atol=1e-5)
-
-
 def test_all_places_patched_restore_everything(model):
     pairs = play.pairs()
     clean = inside.stream(model, pairs.clean)

@@ -10,9 +10,9 @@ import pytest
 from lab import forecast, law, playhouse_floor, runs
 from scratchformer.data.playhouse import Playhouse
 from scratchformer_course.ch16_scaling.joint import JointLaw
+from scratchformer_course.measurements import load_measurements
 
-STORED, FORECAST = runs.read(law.STORED), runs.read(forecast.STORED)
-FLOOR = runs.read(playhouse_floor.STORED)
+FORECAST = load_measurements("forecast")
 
 
 def test_no_text_of_playhouse_is_tuned_on_and_fitted():
@@ -23,7 +23,7 @@ def test_no_text_of_playhouse_is_tuned_on_and_fitted():
 
 def test_the_best_rates_are_found_again_from_valleys():
     def loss(width, steps, lr):
-        best = 0.3 * width**-0.8 * (steps / law.TUNED_AT) ** -0.4
+        best = 0.3 * width**-0.8 * (steps / law.FIRST_TUNING_STEPS) ** -0.4
         return math.exp(0.1 * math.log(lr / best) ** 2 + 1 / width - steps / 1e5)
 
     trained = [
@@ -31,14 +31,6 @@ def test_the_best_rates_are_found_again_from_valleys():
         for job in law.tuning("playhouse")
     ]
     assert law.rule_of(trained) == pytest.approx({"rate": 0.3, "width": -0.8, "steps": -0.4})
-
-
-def test_the_stored_floor_lies_between_the_entropy_and_all_losses():
-    plays = [run for run in STORED["runs"] if run["corpus"] == "playhouse"]
-    losses = [loss for run in plays for loss in run["losses"].values()]
-    assert Playhouse().entropy_per_char() == pytest.approx(FLOOR["entropy"])
-    assert FLOOR["entropy"] < FLOOR["floor"] - 3 * FLOOR["standard_error"]
-    assert FLOOR["floor"] + 3 * FLOOR["standard_error"] < min(losses)
 
 
 def test_with_windows_of_one_character_the_floor_is_what_bigrams_leave_open():
@@ -67,12 +59,12 @@ def test_a_forecast_is_near_what_made_the_runs_and_its_interval_around_it(monkey
 
 
 def test_the_large_runs_leave_the_forecast_as_it_was(monkeypatch, tmp_path):
-    monkeypatch.setattr(forecast, "STORED", tmp_path / "forecast.json")
+    monkeypatch.setattr(runs, "FOLDER", tmp_path)
     monkeypatch.setattr(forecast.runs, "load_text", lambda write: "")
     monkeypatch.setattr(forecast, "train", lambda corpus, cells: [{"losses": {"val": 1.0}}])
     monkeypatch.setattr(forecast, "counts", lambda corpus: {"order": 2, "loss": 2.0})
-    runs.store(forecast.STORED, FORECAST)
+    runs.store(runs.path_of("forecast"), FORECAST)
     after = forecast.main(["--large", "--write"])["corpora"]
-    assert runs.read(forecast.STORED)["corpora"] == after
+    assert runs.read(runs.path_of("forecast"))["corpora"] == after
     for corpus, part in after.items():
         assert part["forecast"] == FORECAST["corpora"][corpus]["forecast"]

@@ -5,13 +5,13 @@ import math
 import pytest
 import torch
 
-from lab import contests, factors, rivals, runs, tab_rivals, taken_apart
+from lab import contests, factors, rivals, runs, taken_apart
 from scratchformer_course.measurements import load_measurements
 from scratchformer_course.tab_trainer.race import RIVAL, TRAINING
 
 V = 65
 IDS = torch.randint(V, (700,), generator=torch.Generator().manual_seed(0))
-STORED, TAB = runs.read(taken_apart.STORED), runs.read(tab_rivals.STORED)
+STORED = load_measurements("taken_apart")
 
 
 class Recorder(taken_apart.Runner):
@@ -32,7 +32,7 @@ class Recorder(taken_apart.Runner):
 
 def test_nothing_is_chosen_on_validation_or_on_the_rotated_split():
     recorder = Recorder()
-    taken_apart.climb(recorder, STORED)
+    taken_apart.climb(recorder)
     taken_apart.one_at_a_time(recorder)
     taken_apart.curves(recorder)
     assert set(recorder.read) == {"development"}
@@ -67,18 +67,7 @@ def test_factors_are_quotients_of_neighbours_in_steps_times_milliseconds():
     assert result["rivals"]["in_time"]["value"] == pytest.approx(0.96, rel=1e-3)
 
 
-def test_what_is_stored_of_factors_follows_from_its_runs():
-    again = factors.factors(STORED, 2000)
-    for name, rung in STORED["factors"]["rungs"].items():
-        assert again["rungs"][name]["ms"] == rung["ms"]
-        assert again["rungs"][name].get("factor", {}).get("value") == rung.get("factor", {}).get(
-            "value"
-        )
-    ratio = factors.ratio(STORED["race"])
-    assert ratio["value"] == STORED["ratio"]["ratio"]["value"]
-
-
-@pytest.mark.parametrize("stored", [*STORED["rivals"].values(), TAB])
+@pytest.mark.parametrize("stored", STORED["rivals"].values())
 def test_adamw_was_tuned_as_widely_as_muon_and_the_best_was_picked(stored):
     assert len(stored["AdamW"]["swept"]) == len(stored["Muon"]["swept"])
     for side in rivals.SIDES:
@@ -86,8 +75,9 @@ def test_adamw_was_tuned_as_widely_as_muon_and_the_best_was_picked(stored):
 
 
 def test_the_page_trains_by_what_was_picked_for_it():
-    assert TAB["AdamW"]["picked"] == {"lr": TRAINING["lr"], "matrix_lr": RIVAL["matrix_lr"]}
-    assert all(TAB["Muon"]["picked"][key] == TRAINING[key] for key in ("muon_lr", "lr"))
+    sides = STORED["rivals"]["final"]
+    assert sides["AdamW"]["picked"] == {"lr": TRAINING["lr"], "matrix_lr": RIVAL["matrix_lr"]}
+    assert sides["Muon"]["picked"] == {key: TRAINING[key] for key in ("muon_lr", "lr")}
 
 
 def test_the_contests_that_are_stored_follow_from_the_other_files():

@@ -17,13 +17,6 @@ def test_a_ratio_is_taken_round_by_round_and_above_one_is_ours():
         runs.with_ratio(row | {"theirs": [8.0]})
 
 
-def test_jobs_take_turns_and_the_first_round_only_warms_up():
-    order = []
-    jobs = {name: lambda name=name: order.append(name) or len(order) for name in "ab"}
-    assert runs.in_turns(jobs, rounds=2) == {"a": [3, 5], "b": [4, 6]}
-    assert "".join(order) == "ababab"
-
-
 def test_a_stored_file_holds_what_was_measured_and_where(tmp_path):
     result = runs.stamp() | {"runs": [{"loss": 1.5, "at": [1, 2]}] * 40, 3: {"ä": None}}
     runs.store(tmp_path / "new.json", result)
@@ -32,12 +25,14 @@ def test_a_stored_file_holds_what_was_measured_and_where(tmp_path):
     assert result["hardware"]["cores"] >= 1 and {"python", "torch"} < set(result["versions"])
 
 
-def test_finished_runs_are_kept_until_a_setting_changes(tmp_path):
+def test_finished_runs_are_kept_until_a_setting_changes(tmp_path, monkeypatch):
+    monkeypatch.setattr(runs, "FOLDER", tmp_path)
+
     def measure(settings, names, write=True):
-        kept = runs.Kept(tmp_path / "kept.json", settings, write)
+        kept = runs.Kept("kept", settings, write)
         for name in names:
             kept.once("runs", name, job=lambda name=name: {"loss": jobs.append(name) or len(jobs)})
-        return kept.found["runs"]
+        return kept.result["runs"]
 
     jobs = []
     measure({"steps": (1, 2)}, "ab")
@@ -48,11 +43,12 @@ def test_finished_runs_are_kept_until_a_setting_changes(tmp_path):
     assert measure({"steps": (1, 3)}, "a") == {"a": {"loss": 5}}
 
 
-def test_a_part_is_replaced_with_its_own_settings(tmp_path):
+def test_a_part_is_replaced_with_its_own_settings(tmp_path, monkeypatch):
+    monkeypatch.setattr(runs, "FOLDER", tmp_path)
+
     def measure(part, settings):
         parts = {name: lambda options, name=name: {"loss": name} for name in "ab"}
-        options = ["--write", "--only", part]
-        runs.carry_out_parts("A script.", tmp_path / "parts.json", parts, options, settings)
+        runs.script("A script.", "parts", parts, settings)(["--write", "--only", part])
 
     measure("a", {"a": {"lr": 1}, "b": {"lr": 2}})
     measure("b", {"a": {"lr": 9}, "b": {"lr": 2}})

@@ -14,17 +14,18 @@ def test_a_sweep_goes_on_until_its_best_rate_has_worse_neighbours():
         tried.append(rate)
         return abs(trial.RATES.index(rate) - 5)
 
-    assert trial.swept(loss_at, found := {}, lambda: None) == trial.RATES[5]
-    assert sorted(tried) == sorted(map(float, found)) == list(trial.RATES[3:])
+    assert trial.swept(loss_at, losses := {}, lambda: None) == trial.RATES[5]
+    assert sorted(tried) == sorted(map(float, losses)) == list(trial.RATES[3:])
 
 
 def test_a_run_learns_repeats_itself_and_starts_its_gates_wide():
     ids = torch.arange(5).repeat(60)
-    first, again = (trial.trained(MODERN, 5, ids, 0.01, 20, seed=1) for _ in "12")
+    first, again = (
+        trial.trained(trial.new_model(5, MODERN, 1), ids, 0.01, 20, seed=1) for _ in "12"
+    )
     assert all(map(torch.equal, first.parameters(), again.parameters()))
     assert trial.evaluate(first, ids[:66], trial.T) < 1.2 < torch.tensor(5.0).log()
-    start = trial.trained(MODERN, 5, ids, 0.01, 0, seed=1)
-    for name, p in start.named_parameters():
+    for name, p in trial.new_model(5, MODERN, 1).named_parameters():
         if name.endswith(("gate_proj.weight", "c_attn.weight")):
             std = trial.WIDTH**-0.5 if "gate" in name else 0.02
             assert p.std().item() == pytest.approx(std, rel=0.05)

@@ -30,13 +30,13 @@ inputs = {gpt: (ids,), speedrun: (ids,), bert: (ids, ids % 2, padding_mask(ids, 
 for model, arguments in inputs.items():
     for p in model.parameters():
         torch.nn.init.normal_(p, std=0.2)
-    found = []
+    results = []
     for form in (model, torch.compile(model, fullgraph=True, backend="aot_eager")):
         logits = form(*arguments)
         logits.square().mean().backward()
-        found.append([logits, *(p.grad.clone() for p in model.parameters())])
+        results.append([logits, *(p.grad.clone() for p in model.parameters())])
         model.zero_grad(set_to_none=True)
-    for a, b in zip(*found, strict=True):
+    for a, b in zip(*results, strict=True):
         torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-4)
     print(type(model).__name__)
 

@@ -15,14 +15,13 @@ from unittest.mock import patch
 
 import safetensors.torch
 import torch
-from torch import nn
-from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook
+from short_run import small_gpt
 from torch.distributed.elastic.multiprocessing import DefaultLogsSpecs, SignalException, Std
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
-from scratchformer.cli import main, run
-from scratchformer.models import GPT, GPTConfig
+from scratchformer.cli import main
+from scratchformer.cli import train as command
 from scratchformer.training import IGNORED, TrainingConfig, distributed, evaluate, fit, token_loss
 
 RUN = {"steps": 4, "lr": 1e-2, "seed": 0, "evaluate_every": 2, "clip": 0.5, "schedule": "cosine"}
@@ -30,13 +29,7 @@ HELD_OUT = torch.randint(11, (59,), generator=torch.Generator().manual_seed(1))
 CASES = {  # by the number of batches a step: pieces of one batch of 6 rows
     "one batch": {},
     "accumulated": {"gradient_accumulation_steps": 3},
-    "muon": {"muon_lr": 1e-2},
 }
-
-
-def small_gpt():
-    torch.manual_seed(5)  # of three matrices alike one process gets two, and Muon fills up
-    return GPT(GPTConfig(11, 8, d_model=15, n_heads=3, n_layers=3))
 
 
 def padded_batch(generator):
@@ -52,7 +45,7 @@ def loss(model, x, y):
 
 def trained(checkpoint=None, resume=False, callbacks=(), **changes):
     """(losses, weights) of a short run."""
-    model = small_gpt()
+    model = small_gpt(5, vocab_size=11)
     options = {"checkpoint": checkpoint, "resume": resume, "callbacks": callbacks}
     options["validate"] = lambda: evaluate(model, HELD_OUT, 8, 2)
     history = fit(model, padded_batch, loss, TrainingConfig(**RUN | changes), **options)
@@ -60,63 +53,41 @@ def trained(checkpoint=None, resume=False, callbacks=(), **changes):
     return losses, {name: p.detach() for name, p in model.named_parameters()}
 
 
-CALLS: list[int] = []  # one for each average of gradients
-
-
-def counted(*args, plain=nn.parallel.DistributedDataParallel, **options):
-    """DDP that notes how often gradients are averaged."""
-
-    def average(group, bucket):
-        CALLS.append(1)
-        return allreduce_hook(group, bucket)
-
-    wrapped = plain(*args, **options)
-    wrapped.register_comm_hook(None, average)
-    return wrapped
-
-
 def cases(folder):
     """All checks that need no launch of their own; each process leaves its own record."""
-    record = {"losses": {}, "exchanges": {}}
+    record = {"losses": {}}
     path, alone = folder / "run", folder / "alone.run"
 
     def learn(name, **options):
-        CALLS.clear()
         record["losses"][name], weights = trained(**options)
-        record["exchanges"][name] = len(CALLS)
         if rank == 0:
             safetensors.torch.save_file(weights, folder / name)
 
     with distributed.process_group("cpu"):
         rank = distributed.rank()
-        with patch.object(nn.parallel, "DistributedDataParallel", counted):
-            for name, options in CASES.items():
-                learn(name, **options)
+        for name, options in CASES.items():
+            learn(name, **options)
         # From one process's checkpoint on, and on to one that one process can read.
         if rank == 0:
             shutil.copy(alone, path)
         distributed.barrier()
         learn("went on", checkpoint=path, resume=True, steps=8)
     with distributed.process_group("cpu"):  # a second connection of the same processes
-        mine = folder / f"rank{rank}"
+        own_folder = folder / f"rank{rank}"
         if rank == 0:
-            mine.mkdir()
-            shutil.copy(alone, mine / "run")
+            own_folder.mkdir()
+            shutil.copy(alone, own_folder / "run")
         try:
-            trained(checkpoint=mine / "run", resume=True, steps=8)
+            trained(checkpoint=own_folder / "run", resume=True, steps=8)
         except ValueError as error:
             record["refused"] = str(error)
-        with distributed.local_main_first():
-            time.sleep(0 if rank else 0.3)
-            with (folder / "order").open("a") as file:
-                file.write(str(rank))
     (folder / f"record{rank}.json").write_text(json.dumps(record))
 
 
 def worker(folder, action, *arguments):
     """The command line, after whose sixth step a process is killed or all are stopped, but once."""
     os.chdir(folder)
-    train, rank = run.train_on, os.environ["RANK"]
+    train, rank = command.train_on, os.environ["RANK"]
 
     def act(state):
         if state.step != 6 or os.environ["TORCHELASTIC_RESTART_COUNT"] != "0":
@@ -134,7 +105,7 @@ def worker(folder, action, *arguments):
     def watched(*args, callbacks, **options):
         return train(*args, callbacks=[*callbacks, act], **options)
 
-    with patch.object(run, "train_on", watched):
+    with patch.object(command, "train_on", watched):
         if status := main(["train", "--config", "small.toml", "--out", *arguments]):
             sys.exit(status)
 

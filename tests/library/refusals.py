@@ -5,12 +5,12 @@ from collections.abc import Callable
 import pytest
 
 
-def refused(cases: dict[str, Callable]) -> Callable:
-    """A test that each call raises ValueError with the words (a pattern) before it."""
+def refused(cases: dict[str, Callable], error: type[Exception] = ValueError) -> Callable:
+    """A test that each call raises the error with the words (a pattern) before it."""
 
     @pytest.mark.parametrize("words", cases)
     def test(plain_signatures, words):
-        with pytest.raises(ValueError, match=words):
+        with pytest.raises(error, match=words):
             cases[words]()
 
     return test

@@ -1,6 +1,10 @@
-"""A run of the command line that takes a second: its configuration, and what it leaves."""
+"""A run that takes a second: its model, its configuration, and what it leaves."""
 
 import json
+
+import torch
+
+from scratchformer.models import GPT, GPTConfig
 
 CONFIG = """
 [data]
@@ -29,3 +33,10 @@ def losses(folder):
     history = json.loads((folder / "history.json").read_text())
     history.pop("seconds")
     return history
+
+
+def small_gpt(seed=0, **changes):
+    """A GPT of four tokens that is built in no time, always the same one."""
+    torch.manual_seed(seed)
+    sizes = {"vocab_size": 4, "context_length": 8, "d_model": 16, "n_heads": 2, "n_layers": 2}
+    return GPT(GPTConfig(**sizes | changes))

@@ -43,9 +43,8 @@ def test_module_equals_torch_multihead_attention(kind, bias):
     torch.manual_seed(0)
     ours = kind(C, H, bias=bias)
     theirs = nn.MultiheadAttention(C, H, bias=bias, batch_first=True)
-    names = {"c_attn.": "in_proj_", "c_proj": "out_proj"}
-    for our_name, p in ours.named_parameters():
-        name = next(our_name.replace(a, b) for a, b in names.items() if a in our_name)
+    for name, p in ours.named_parameters():
+        name = name.replace("c_attn.", "in_proj_").replace("c_proj", "out_proj")
         theirs.get_parameter(name).data.copy_(p)
     x = torch.randn(B, T, C)
     memory = () if kind is MultiHeadAttention else (torch.randn(B, S, C),)
@@ -109,9 +108,8 @@ def test_recorded_attention_is_what_each_layer_used_and_changes_nothing():
 
 
 def test_scores_beyond_16_bits_are_weighed_all_the_same():
-    q = torch.full((1, 1, 64), 60.0)  # q kᵀ is 230,400, and the largest float16 is 65,504
-    k = torch.stack((torch.full((64,), 60.0), torch.full((64,), 59.0))).unsqueeze(0)
-    v = torch.tensor([[[1.0], [2.0]]])
+    q = torch.full((1, 64), 60.0)  # q kᵀ is 230,400, and the largest float16 is 65,504
+    k, v = torch.cat((q, q - 1)), torch.tensor([[1.0], [2.0]])
     expected = scaled_dot_product_attention(q, k, v)
     half = scaled_dot_product_attention(q.half(), k.half(), v.half())
     for a, b in zip(half, expected, strict=True):

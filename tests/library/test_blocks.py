@@ -21,17 +21,13 @@ ENCODER = {
 }
 
 
-def copy_weights(ours, theirs, names):
-    """Give PyTorch's layer the block's weights, after making the norms differ from each other."""
-    for name, p in ours.named_parameters():
-        if name.startswith("ln"):  # else all norms are alike and could be swapped
-            nn.init.normal_(p)
-    weights = {}
-    for name, weight in ours.state_dict().items():
-        for our_name, their_name in names.items():
-            if name.startswith(our_name):
-                weights[name.replace(our_name, their_name)] = weight
-    theirs.load_state_dict(weights)
+def torch_names(weights, names):
+    """The weights of a block under the names of PyTorch's layer."""
+    renamed = {}
+    for name, weight in weights.items():
+        ours = next(ours for ours in names if name.startswith(ours))
+        renamed[name.replace(ours, names[ours])] = weight
+    return renamed
 
 
 def randomised(block_class=TransformerBlock, **options):
@@ -52,7 +48,10 @@ def test_block_equals_torch_encoder_layer(norm_first, activation):
     ours = TransformerBlock(C, H, d_ff=3 * C, activation=activation, **options)
     options |= {"batch_first": True}
     theirs = nn.TransformerEncoderLayer(C, H, 3 * C, 0.0, TORCH[activation], **options)
-    copy_weights(ours, theirs, ENCODER)
+    for norm in (ours.ln_1, ours.ln_2):  # else they are alike and could be swapped
+        for p in norm.parameters():
+            nn.init.normal_(p)
+    theirs.load_state_dict(torch_names(ours.state_dict(), ENCODER))
     x = torch.randn(B, T, C)
     padding = padding_mask(torch.arange(B * T).view(B, T) % 5, pad_id=3)
     torch.testing.assert_close(ours(x), theirs(x))
@@ -78,19 +77,18 @@ def test_a_changed_token_changes_no_earlier_output_and_padding_none(name):
     difference = (block(changed, causal_mask(6), *context) - before).abs().amax(dim=(0, 2))
     assert (difference[:3] == 0).all() and (difference[3:] > 1e-3).all()
     real = torch.tensor([[True, True, True, False, True, True]]).unsqueeze(1)  # hides position 3
+    others = [0, 1, 2, 4, 5]
     torch.testing.assert_close(
-        block(changed, real, *context)[:, [0, 1, 2, 4, 5]],
-        block(x, real, *context)[:, [0, 1, 2, 4, 5]],
+        block(changed, real, *context)[:, others], block(x, real, *context)[:, others]
     )
 
 
 @pytest.mark.parametrize("name", BLOCKS)
 def test_without_a_mask_order_does_not_matter(name):
     (block, context), x = BLOCKS[name], torch.randn(2, 6, 8)
-    order = torch.tensor([4, 2, 0, 5, 1, 3])
-    torch.testing.assert_close(
-        block(x[:, order], None, *context), block(x, None, *context)[:, order]
-    )
+    order = [4, 2, 0, 5, 1, 3]
+    expected = block(x, None, *context)[:, order]
+    torch.testing.assert_close(block(x[:, order], None, *context), expected)
 
 
 @pytest.mark.parametrize("norm_first", [True, False])
@@ -98,14 +96,14 @@ def test_a_cache_changes_no_output(norm_first):
     block, x = randomised(norm_first=norm_first), torch.randn(2, 7, 8)
     expected = block(x, causal_mask(7))
     torch.testing.assert_close(block(x, is_causal=True), expected)
-    caches, by_mask, by_flag = [KeyValueCache(), KeyValueCache()], [], []
-    for new in x.split([3, 1, 2, 1], dim=1):
-        start, end = len(caches[0]), len(caches[0]) + new.shape[1]
-        by_mask.append(block(new, causal_mask(end)[start:], caches[0]))
-        by_flag.append(block(new, cache=caches[1], is_causal=True))
-    assert len(caches[0]) == len(caches[1]) == 7
-    torch.testing.assert_close(torch.cat(by_mask, dim=1), expected)
-    torch.testing.assert_close(torch.cat(by_flag, dim=1), expected)
+    for by_flag in (True, False):
+        cache, parts = KeyValueCache(), []
+        for new in x.split([3, 1, 2, 1], dim=1):
+            start, end = len(cache), len(cache) + new.shape[1]
+            mask = None if by_flag else causal_mask(end)[start:]
+            parts.append(block(new, mask, cache, is_causal=by_flag))
+        assert len(cache) == 7
+        torch.testing.assert_close(torch.cat(parts, dim=1), expected)
 
 
 def test_an_unknown_activation_is_refused():

@@ -9,10 +9,10 @@ from dataclasses import asdict
 
 import pytest
 import safetensors.torch
+import short_run
 import torch
 
 from scratchformer.data.batches import WindowSampler
-from scratchformer.models import GPT, GPTConfig
 from scratchformer.training import TrainingConfig, TrainingState, load_checkpoint, train
 from scratchformer.training.checkpoints import read_header
 
@@ -24,9 +24,8 @@ RUN |= {"evaluate_every": 10}
 
 def small_gpt(seed=0, **changes):
     """A model that counts its calls in a buffer, beside one that is not to be saved."""
-    torch.manual_seed(seed)
-    size = {"vocab_size": 11, "context_length": 8, "d_model": 8, "n_heads": 2, "n_layers": 1}
-    model = GPT(GPTConfig(**size | {"dropout": 0.2} | changes))
+    size = {"vocab_size": 11, "d_model": 8, "n_layers": 1, "dropout": 0.2}
+    model = short_run.small_gpt(seed, **size | changes)
     model.register_buffer("calls", torch.zeros(()))
     model.register_buffer("table", torch.zeros(seed), persistent=False)
     model.register_forward_pre_hook(lambda *_: setattr(model, "calls", model.calls + 1))
@@ -51,6 +50,13 @@ def path(tmp_path):
     return tmp_path / "run"
 
 
+@pytest.fixture
+def stopped(path):
+    """A checkpoint of five steps."""
+    run(checkpoint=path, steps=5)
+    return path
+
+
 def assert_same(result, expected):
     assert result[0] == expected[0]
     for name, p in expected[1].items():
@@ -61,12 +67,13 @@ class Stop(Exception):
     """What a test raises inside a run: the loop knows nothing of it."""
 
 
-def stop_at(step):
-    def callback(state):
-        if state.step == step:
-            raise Stop
+def at(step, act):
+    """A callback that acts after a step."""
+    return lambda state: act() if state.step == step else None
 
-    return callback
+
+def stop():
+    raise Stop
 
 
 @pytest.mark.parametrize(("step", "every"), [(2, 1), (13, None), (24, 5)])
@@ -74,7 +81,7 @@ def test_a_killed_run_resumed_equals_the_uninterrupted_one_bit_for_bit(
     path, uninterrupted, step, every
 ):
     with pytest.raises(Stop):
-        run(checkpoint=path, checkpoint_every=every, callbacks=[stop_at(step)])
+        run(checkpoint=path, checkpoint_every=every, callbacks=[at(step, stop)])
     assert read_header(path)["step"] == {2: 2, 13: 10, 24: 24}[step]
     model = small_gpt(seed=7)  # weights and random states come from the file
     assert_same(run(model, checkpoint=path, checkpoint_every=every, resume=True), uninterrupted)
@@ -85,14 +92,10 @@ def test_a_run_may_be_interrupted_many_times(path, uninterrupted):
     signals = (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGINT))
     before = [signal.getsignal(number) for number in signals]
     for i, step in enumerate((3, 4, 9, 10, 17, 24)):
-
-        def interrupt(state, step=step, number=signals[i % 3]):
-            if state.step == step:
-                os.kill(os.getpid(), number)
-
+        kill = at(step, lambda number=signals[i % 3]: os.kill(os.getpid(), number))
         every = None if i % 3 else i + 1
         with pytest.raises(KeyboardInterrupt, match=f"stopped after step {step} of 24"):
-            run(checkpoint=path, resume=True, checkpoint_every=every, callbacks=[interrupt])
+            run(checkpoint=path, resume=True, checkpoint_every=every, callbacks=[kill])
         assert read_header(path)["step"] == step
     assert_same(run(small_gpt(seed=1), checkpoint=path, resume=True), uninterrupted)
     assert before == [signal.getsignal(number) for number in signals]
@@ -110,86 +113,89 @@ def test_a_second_ctrl_c_stops_at_once(path):
     assert not path.exists()
 
 
-def test_a_finished_run_is_not_overwritten_and_resumed_does_nothing(path, uninterrupted):
-    run(checkpoint=path)
-    before = path.read_bytes()
+def test_a_run_is_not_overwritten(stopped):
+    before = stopped.read_bytes()
     with pytest.raises(FileExistsError, match="holds a run: pass resume=True"):
-        run(checkpoint=path)
-    assert path.read_bytes() == before
-    assert_same(run(checkpoint=path, resume=True, callbacks=[stop_at(1)]), uninterrupted)
+        run(checkpoint=stopped, steps=5)
+    assert stopped.read_bytes() == before
 
 
-def test_another_run_model_or_optimiser_is_refused_and_nothing_is_changed(path):
-    run(checkpoint=path, steps=5)
-    options = RUN | {"steps": 5, "checkpoint": path, "resume": True}
-    with pytest.raises(ValueError, match=r"tokens=\[500, 100\], got tokens=\[400, 100\]"):
-        train(small_gpt(), IDS[:400], IDS[500:], **options)
-    for changes, words in (
-        ({"model": small_gpt(n_heads=4)}, "a run with model="),
-        ({"lr": 2e-2}, "is of a run with lr=0.01, got lr=0.02"),
-        ({"betas": (0.9, 0.99)}, "is of a run with betas="),
-        ({"batch_size": 4}, "is of a run with batch_size=3, got batch_size=4"),
-    ):
-        with pytest.raises(ValueError, match=words):
-            run(**options | changes)
-    deeper, model = small_gpt(n_layers=2), small_gpt(seed=1)
-    for other, parameters, words in (
-        (deeper, deeper.parameters(), r"another model: h\.1\..* is missing in it"),
-        (model, list(model.parameters())[::-1], "another optimiser: optimizer.*is"),
-        (model, list(model.parameters())[:3], "another optimiser: optimizer.*is"),
-    ):
-        sampler = WindowSampler(IDS, 3, 8, seed=5)
-        state = TrainingState(other, torch.optim.AdamW(parameters), sampler)
-        random = torch.get_rng_state(), sampler.generator.get_state()
-        weights = [p.clone() for p in other.parameters()]
-        with pytest.raises(ValueError, match=f"is of {words}"):
-            load_checkpoint(path, state, {})
-        assert all(map(torch.equal, weights, other.parameters()))
-        assert all(map(torch.equal, random, (torch.get_rng_state(), sampler.generator.get_state())))
-        assert state.optimizer.state_dict()["state"] == {} and state.step == 0
+OTHER_RUNS = [
+    ({"model": small_gpt(n_heads=4)}, "a run with model="),
+    ({"lr": 2e-2}, "is of a run with lr=0.01, got lr=0.02"),
+    ({"batch_size": 4}, "is of a run with batch_size=3, got batch_size=4"),
+    ({"context_length": 4}, "is of a run with context_length=8, got"),
+    ({"sampling": {"replacement": False}}, "is of a run with replacement='nothing', got"),
+]
+
+
+@pytest.mark.parametrize(("changes", "words"), OTHER_RUNS)
+def test_another_run_is_refused(stopped, changes, words):
+    with pytest.raises(ValueError, match=words):
+        run(**RUN | {"steps": 5, "checkpoint": stopped, "resume": True} | changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "parameters", "words"),
+    [
+        ({"n_layers": 2}, slice(None), r"another model: h\.1\..* is missing in it"),
+        ({}, slice(None, None, -1), "another optimiser: optimizer.*is"),
+        ({}, slice(3), "another optimiser: optimizer.*is"),
+    ],
+)
+def test_another_model_or_optimiser_is_refused_and_changes_nothing(
+    stopped, changes, parameters, words
+):
+    model, sampler = small_gpt(seed=1, **changes), WindowSampler(IDS, 3, 8, seed=5)
+    optimizer = torch.optim.AdamW([*model.parameters()][parameters])
+    state = TrainingState(model, optimizer, sampler)
+    random = torch.get_rng_state(), sampler.generator.get_state()
+    before = [p.clone() for p in model.parameters()]
+    with pytest.raises(ValueError, match=f"is of {words}"):
+        load_checkpoint(stopped, state, {})
+    assert all(map(torch.equal, before, model.parameters()))
+    assert all(map(torch.equal, random, (torch.get_rng_state(), sampler.generator.get_state())))
+    assert optimizer.state_dict()["state"] == {} and state.step == 0
 
 
 def test_the_first_evaluation_is_saved_before_a_callback_can_raise(path):
-    def full_disk(state):
-        if state.evaluated:
-            raise OSError("no space left")
-
-    with pytest.raises(OSError, match="no space"):
-        run(checkpoint=path, checkpoint_every=20, callbacks=[full_disk])
+    with pytest.raises(Stop):
+        run(checkpoint=path, checkpoint_every=20, callbacks=[at(10, stop)])
     assert read_header(path)["step"] == 10
 
 
 @pytest.mark.parametrize("what", ["the loss", "a weight of unused", "the validation loss"])
 def test_what_is_no_number_ends_a_run_and_is_neither_recorded_nor_saved(path, what):
-    model, seen = small_gpt(dropout=0.0), []
+    model, histories, in_training = small_gpt(dropout=0.0), [], what == "the loss"
     model.unused = torch.nn.Parameter(torch.ones(2))
 
-    def spoil(state):
-        seen.append(state.history)
-        if state.step == 12 and what == "a weight of unused":
+    def spoil():
+        if what == "a weight of unused":
             model.unused.data[1] = math.inf
-        elif state.step == 12:
-            spoilt = what == "the loss"
-            model.register_forward_hook(lambda m, _, z: z * math.nan if m.training is spoilt else z)
+        else:
+            model.register_forward_hook(
+                lambda m, _, z: z * math.nan if m.training is in_training else z
+            )
 
     rate = TrainingConfig(steps=24, lr=1e-2, seed=3, warmup=4, schedule="cosine").learning_rate
-    step = 13 if what == "the loss" else 20
+    step = 13 if in_training else 20
     words = f"at step {step}, with a learning rate of {rate(step - 1):.3g}: the run ends"
+    callbacks = [at(12, spoil), lambda state: histories.append(state.history)]
     with pytest.raises(FloatingPointError, match=f"{what}.*{words}"):
-        run(model, checkpoint=path, callbacks=[spoil])
-    assert read_header(path)["step"] == 10 and seen[-1].steps == [10]
+        run(model, checkpoint=path, callbacks=callbacks)
+    assert read_header(path)["step"] == 10 and histories[-1].steps == [10]
 
 
 # --- files that are not whole -----------------------------------------------------------------
 
 
 def test_a_full_disk_leaves_the_old_checkpoint_whole(path, uninterrupted, monkeypatch):
-    save, calls = safetensors.torch.save_file, []
+    save, parts = safetensors.torch.save_file, []
 
     def full_disk(tensors, part, metadata):
-        calls.append(part)
+        parts.append(part)
         save(tensors, part, metadata)
-        if len(calls) == 3:
+        if len(parts) == 3:
             part.write_bytes(part.read_bytes()[:1000])
             raise safetensors.SafetensorError("I/O error: No space left on device (os error 28)")
 
@@ -200,31 +206,27 @@ def test_a_full_disk_leaves_the_old_checkpoint_whole(path, uninterrupted, monkey
     assert_same(run(checkpoint=path, checkpoint_every=4, resume=True), uninterrupted)
 
 
-def test_a_damaged_checkpoint_is_refused_and_changes_nothing(path):
-    model = small_gpt()
-    run(checkpoint=path, steps=5)
-    data, before = path.read_bytes(), [p.clone() for p in model.parameters()]
-    half = len(data) // 2
+def test_a_damaged_checkpoint_is_refused_and_changes_nothing(stopped):
+    data, model = stopped.read_bytes(), small_gpt()
+    before, half = [p.clone() for p in model.parameters()], len(data) // 2
     for damaged in (
         data[:half],
         data[:half] + bytes(64) + data[half + 64 :],
         data.replace(b'step\\": 5', b'step\\": 4', 1),
     ):
         assert damaged != data
-        path.write_bytes(damaged)
+        stopped.write_bytes(damaged)
         with pytest.raises(ValueError, match=r"run is (damaged|not a complete safetensors file)"):
-            run(model, checkpoint=path, steps=5, resume=True)
+            run(model, checkpoint=stopped, steps=5, resume=True)
     assert all(map(torch.equal, before, model.parameters()))
-    safetensors.torch.save_file({"model.x": torch.ones(1)}, path)
+    safetensors.torch.save_file({"model.x": torch.ones(1)}, stopped)
     with pytest.raises(ValueError, match="run is not a checkpoint"):
-        run(checkpoint=path, resume=True)
+        run(checkpoint=stopped, resume=True)
 
 
-def test_it_holds_json_no_pickle_and_a_tied_weight_once(path):
-    run(checkpoint=path, steps=5)
-    with safetensors.safe_open(path, "pt") as file:
+def test_it_holds_json_no_pickle_and_a_tied_weight_once(stopped):
+    with safetensors.safe_open(stopped, "pt") as file:
         text = file.metadata()["scratchformer"]
     assert json.loads(text, parse_constant=pytest.fail)["record"]["settings"]["clip"] == "inf"
-    tensors = safetensors.torch.load_file(path)
-    names = {name.removeprefix("model.") for name in tensors if name.startswith("model.")}
+    names = {n.removeprefix("model.") for n in safetensors.torch.load_file(stopped) if n[0] == "m"}
     assert names == {*small_gpt().state_dict()} - {"lm_head.weight"}

@@ -78,8 +78,8 @@ def test_what_an_output_cannot_show_changes_no_verdict(tmp_path):
     (tmp_path / "mine.py").write_text(made)
     words = [sys.executable, "-m", "scratchformer", "diagnose", "mine:make"]
     narrow = os.environ | {"PYTHONIOENCODING": "cp1252"}  # a pipe's on Windows, which has no ✓
-    done = subprocess.run(words, cwd=tmp_path, env=narrow, capture_output=True)
-    assert done.returncode == 0 and "✓ causality" in done.stdout.decode("utf-8")
+    process = subprocess.run(words, cwd=tmp_path, env=narrow, capture_output=True)
+    assert process.returncode == 0 and "✓ causality" in process.stdout.decode("utf-8")
 
 
 @pytest.mark.parametrize("text", ["{", "[1]", "[" * 100_000, '{"model_type": "gpt2"}', "\ud800"])

@@ -1,24 +1,22 @@
 """The settings of a run: its rate at every step, its optimiser's groups, and what is refused."""
 
 import math
-import re
 from itertools import pairwise
 
 import pytest
 import torch
+from refusals import refused
+from short_run import small_gpt
 
-from scratchformer.models import GPT, GPTConfig
 from scratchformer.training import (
     TrainingConfig,
+    evaluate,
     learning_rate,
     make_optimizer,
     parameter_groups,
 )
+from scratchformer.training.distributed import find_device
 from scratchformer.training.muon import matrix_groups
-
-
-def small_gpt():
-    return GPT(GPTConfig(4, 8, d_model=16, n_heads=2, n_layers=2))
 
 
 def curve(steps=10, warmup=4, lr=0.5, **more):
@@ -66,27 +64,37 @@ def test_matrices_may_have_a_rate_of_their_own_in_adamw():
         assert group["weight_decay"] == expected["weight_decay"]
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"steps": 0}, "steps=0, expected at least 1"),
-        ({"checkpoint_every": -1}, "checkpoint_every=-1, expected at least 1"),
-        ({"muon_lr": -0.1}, "muon_lr=-0.1, expected more than 0"),
-        ({"lr": math.nan}, "lr=nan, expected more than 0"),
-        ({"lr": math.inf}, "lr=inf, expected more than 0, and finite"),
-        ({"matrix_lr": 0.1, "muon_lr": 0.1}, "matrix_lr and muon_lr are both given"),
-        ({"weight_decay": -0.1}, "weight_decay=-0.1, expected 0 or more"),
-        ({"precision": "float16"}, "precision='float16', expected 'float32' or 'bfloat16'"),
-        ({"schedule": "none"}, "schedule='none', expected one of linear, cosine"),
-        ({"seed": -1}, "seed=-1, expected 0 or more and less than"),
-        ({"seed": 2**63}, "seed=9223372036854775808, expected 0 or more and less than"),
-        ({"muon_momentum": 1.0}, "muon_momentum=1.0, expected 0 to below 1"),
-        ({"betas": (0.9, 1.0)}, "betas=(0.9, 1.0), expected two numbers from 0 to below 1"),
-        ({"warmup": 3}, "warmup=3, expected 0 or more and fewer than steps=3"),
-    ],
+def config(**changes):
+    return TrainingConfig(**{"steps": 3, "lr": 1e-2, "seed": 0} | changes)
+
+
+def score(n=2, **options):
+    return evaluate(
+        small_gpt(), torch.zeros(n, dtype=torch.long), **{"context_length": 8} | options
+    )
+
+
+test_what_makes_no_sense_is_refused = refused(
+    {
+        "steps=0, expected at least 1": lambda: config(steps=0),
+        "checkpoint_every=-1, expected at least 1": lambda: config(checkpoint_every=-1),
+        "muon_lr=-0.1, expected more than 0": lambda: config(muon_lr=-0.1),
+        "lr=nan, expected more than 0": lambda: config(lr=math.nan),
+        "lr=inf, expected more than 0, and finite": lambda: config(lr=math.inf),
+        "matrix_lr and muon_lr are both given": lambda: config(matrix_lr=0.1, muon_lr=0.1),
+        "weight_decay=-0.1, expected 0 or more": lambda: config(weight_decay=-0.1),
+        "precision='float16', expected 'float32' or": lambda: config(precision="float16"),
+        "schedule='none', expected one of linear, cosine": lambda: config(schedule="none"),
+        "seed=-1, expected 0 or more and less than": lambda: config(seed=-1),
+        "seed=9223372036854775808, expected 0 or more": lambda: config(seed=2**63),
+        "muon_momentum=1.0, expected 0 to below 1": lambda: config(muon_momentum=1.0),
+        r"betas=\(0.9, 1.0\), expected two numbers": lambda: config(betas=(0.9, 1.0)),
+        "warmup=3, expected 0 or more and fewer than steps=3": lambda: config(warmup=3),
+        "step=-1, expected 0 or more": lambda: config().learning_rate(-1),
+        "got 1 tokens, expected at least 2": lambda: score(1),
+        "at most context_length=8": lambda: score(10, context_length=9),
+        "context_length=0, batch_size=64, expected": lambda: score(context_length=0),
+        "^precision='float16', expected": lambda: score(precision="float16"),
+        "device='abacus'": lambda: find_device("abacus"),
+    }
 )
-def test_settings_that_make_no_sense_are_refused(wrong, message):
-    with pytest.raises(ValueError, match=re.escape(message)):
-        TrainingConfig(**{"steps": 3, "lr": 1e-2, "seed": 0} | wrong)
-    with pytest.raises(ValueError, match="step=-1, expected 0 or more"):
-        learning_rate(-1, lr=0.5, steps=10)

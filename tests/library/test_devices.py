@@ -2,10 +2,10 @@
 
 import pytest
 import torch
+from short_run import small_gpt
 from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
-from scratchformer.models import GPT, GPTConfig
 from scratchformer.training.devices import difference_from_cpu
 
 GPU = torch.device("cuda")
@@ -52,8 +52,7 @@ def fails(x):
     ],
 )
 def test_a_device_that_lies_is_found_by_one_small_batch(lie, words):
-    torch.manual_seed(0)
-    model = GPT(GPTConfig(11, 16, 16, 2, 2, dropout=0.3))
+    model = small_gpt(vocab_size=11, context_length=16, dropout=0.3)
     with Device():
         assert all(difference_from_cpu(model, IDS[:n], 16, GPU) is None for n in (200, 20, 2))
     with Device(lie):

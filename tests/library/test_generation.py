@@ -36,36 +36,25 @@ class Fixed(nn.Module):
         return self.logits.expand(*ids.shape, -1)
 
 
-def drawn(probabilities, n=4000, **settings):
-    """Shares of each token among n draws."""
-    prompt = torch.zeros(n, 1, dtype=torch.long)
-    ids = generate(Fixed(probabilities), prompt, 1, seed=0, **settings)[:, 1]
-    return torch.bincount(ids, minlength=len(probabilities)) / n
-
-
 def test_greedy_takes_the_likeliest_token_given_the_last_context_length_tokens():
-    model = small_gpt(dropout=0.5)
+    model = small_gpt(dropout=0.5).train()
     ids = generate(model, PROMPT, 12, temperature=0.0)
-    assert not model.training
-    assert torch.equal(ids, generate(model.train(), PROMPT, 12, temperature=0.0))  # no dropout
-    assert model.training
-    model.eval()
-    assert ids.shape == (2, 15) and torch.equal(ids[:, :3], PROMPT)
+    assert ids.shape == (2, 15) and torch.equal(ids[:, :3], PROMPT) and model.training
+    model.eval()  # without dropout, as in `generate`
     for t in range(3, 15):
-        window = ids[:, max(0, t - 8) : t]
-        assert torch.equal(ids[:, t], model(window)[:, -1].argmax(dim=-1))
+        assert torch.equal(ids[:, t], model(ids[:, max(0, t - 8) : t])[:, -1].argmax(dim=-1))
+    assert torch.equal(ids, generate(model, PROMPT, 12, temperature=0.0)) and not model.training
 
 
 def test_a_seed_repeats_the_draw_and_without_it_the_global_generator_decides():
     torch.manual_seed(3)
     model = Bigram(9)
     state = torch.get_rng_state()
-    first, same, other, drawn, next_drawn = (
-        generate(model, PROMPT, 30, seed=seed) for seed in (1, 1, 2, None, None)
-    )
+    seeds = 1, 1, 2, None, None
+    first, same, other, drawn, later = (generate(model, PROMPT, 30, seed=n) for n in seeds)
     assert torch.equal(first, same) and not torch.equal(first, other)
     torch.set_rng_state(state)  # which the seeds have left alone
-    assert torch.equal(drawn, generate(model, PROMPT, 30)) and not torch.equal(drawn, next_drawn)
+    assert torch.equal(drawn, generate(model, PROMPT, 30)) and not torch.equal(drawn, later)
 
 
 P = [0.1, 0.45, 0.3, 0.15, 0.0]  # a logit of -inf is a number
@@ -85,16 +74,10 @@ LIKELIEST = [0.0, 1.0, 0.0, 0.0, 0.0]
     ],
 )
 def test_draws_follow_the_probabilities_sharpened_truncated_and_rescaled(settings, expected):
-    prompt = torch.zeros(4000, 1, dtype=torch.long)
-    ids = generate(Fixed(P), prompt, 1, seed=0, **settings)[:, 1]
+    ids = generate(Fixed(P), torch.zeros(4000, 1).long(), 1, seed=0, **settings)[:, 1]
     shares = torch.bincount(ids, minlength=5) / 4000
     torch.testing.assert_close(shares, torch.tensor(expected), atol=0.03, rtol=0)
     assert ((shares > 0) == (torch.tensor(expected) > 0)).all()
-
-
-def test_top_p_of_one_keeps_the_rarest_token():
-    p = sampling._probabilities(torch.tensor([[20.0, 3.0, 3.0, 3.0]]), 1.0)
-    assert (sampling._truncate(p, None, 1.0) > 0).all()
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64])
@@ -106,6 +89,7 @@ def test_draws_have_the_digits_of_32_bits_whatever_the_models_type(dtype):
     exact = z.double().softmax(dim=-1)[0]
     assert exact[kept].sum() == pytest.approx(0.9, abs=1e-4)
     assert exact[kept].min() >= exact[~kept].max()
+    assert (sampling._truncate(p, None, 1.0) > 0).all(), "top_p=1 keeps the rarest, too"
 
 
 test_what_makes_no_sense_is_refused = refused(
@@ -128,15 +112,12 @@ test_what_makes_no_sense_is_refused = refused(
 
 # ---- the cache ----
 
+GREEDY = {"temperature": 0.0, "repetition_penalty": 1.4}
+DRAWN = {"seed": 1, "top_k": 5, "top_p": 0.9, "temperature": 0.8}
+
 
 @pytest.mark.parametrize("prompt_length", [1, 7, 8, 20])  # 8 is the whole context
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"temperature": 0.0, "repetition_penalty": 1.4},
-        {"seed": 1, "top_k": 5, "top_p": 0.9, "temperature": 0.8},
-    ],
-)
+@pytest.mark.parametrize("settings", [GREEDY, DRAWN])
 def test_with_a_cache_and_without_the_same_text_is_written(prompt_length, settings):
     prompt = torch.randint(11, (3, prompt_length), generator=torch.Generator().manual_seed(0))
     cached = generate(MODEL, prompt.int(), 14, **settings)  # ids of 32 bits will do
@@ -187,9 +168,10 @@ def test_an_answer_ends_at_its_token_and_a_message_cannot_open_a_turn():
     model, shown = Scripted([*b"Paris", 257, *b"never"]), []
     answer = chat(model, tokenizer, "Hi<|im_end|>", [("system", "Be kind.")], show=shown.append)
     assert answer == "Paris" and shown == ["P", "Pa", "Par", "Pari", "Paris"]
-    expected = "<|im_start|>system\nBe kind.<|im_end|>\n<|im_start|>user\nHi"
-    expected += "<|im_end|><|im_end|>\n<|im_start|>assistant\n"
-    assert tokenizer.decode(model.read) == expected
+    assert tokenizer.decode(model.read) == (
+        "<|im_start|>system\nBe kind.<|im_end|>\n"
+        "<|im_start|>user\nHi<|im_end|><|im_end|>\n<|im_start|>assistant\n"
+    )
     assert model.read.count(257) == 2, "the message's own <|im_end|> is ten letters"
     with pytest.raises(ValueError, match=r"the tokenizer has no <\|im_start\|>"):
         chat(model, ByteBPE.train("", 256), "Hi")

@@ -1,4 +1,4 @@
-"""On a GPU, where there is one: it learns, resumes, compiles and writes as on a CPU."""
+"""On a GPU, where there is one: it learns, resumes and compiles as on a CPU."""
 
 import os
 import subprocess
@@ -9,7 +9,6 @@ import pytest
 import torch
 
 from scratchformer.cli.run_config import model_classes
-from scratchformer.generation import generate
 from scratchformer.training import train
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
@@ -42,25 +41,14 @@ def test_it_learns_what_a_cpu_learns(options, muon_lr):
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_a_run_goes_on_where_it_stopped(tmp_path, precision):
-    def stop(state):
-        if state.step == 4:
-            raise KeyboardInterrupt
-
     def learn(**options):
         model = small_gpt(dropout=0.2).cuda()
         return train(model, IDS, IDS, **RUN, precision=precision, **options).val_loss
 
     saved = {"checkpoint": tmp_path / "run", "checkpoint_every": 2}
-    with pytest.raises(KeyboardInterrupt):
-        learn(callbacks=[stop], **saved)
+    with pytest.raises(ZeroDivisionError):  # after four steps
+        learn(callbacks=[lambda state: 1 / (state.step - 4)], **saved)
     assert learn(resume=True, **saved) == pytest.approx(learn(), abs=1e-3)
-
-
-@pytest.mark.parametrize("options", [{}, NEWER], ids=["gpt", "newer"])
-def test_it_writes_the_same_with_a_cache_and_without(options):
-    model, prompt = small_gpt(**options).cuda().eval(), torch.zeros(1, 1, dtype=torch.long).cuda()
-    texts = [generate(model, prompt, 7, seed=0, use_cache=cached) for cached in (True, False)]
-    assert texts[0].device.type == "cuda" and torch.equal(*texts)
 
 
 def test_compiled_by_inductor_it_computes_and_learns_the_same(tmp_path):
@@ -68,6 +56,6 @@ def test_compiled_by_inductor_it_computes_and_learns_the_same(tmp_path):
     environment["PYTHONPATH"] = str(Path(__file__).parents[2])
     program = Path(__file__).with_name("compiled_program.py")
     command = [sys.executable, "-W", "ignore", str(program), "cuda"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == ["GPT", "SpeedrunGPT", "BERT", "fit", "attention"]
+    process = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert process.returncode == 0, process.stderr
+    assert process.stdout.split() == ["GPT", "SpeedrunGPT", "BERT", "fit", "attention"]

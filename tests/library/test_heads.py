@@ -27,8 +27,8 @@ def test_the_head_that_is_taken_out_has_the_weights_that_it_has_inside():
     torch.testing.assert_close(logits, model(IDS[None]))
     for block in (1, 2, 3):
         for head in range(1, 7):
-            q, k, v = head_of(model, IDS, block, head)
-            _, outside = scaled_dot_product_attention(q, k, v, causal_mask(12))
+            qkv = head_of(model, IDS, block, head)
+            _, outside = scaled_dot_product_attention(*qkv, causal_mask(12))
             inside = weights[f"layers.{block - 1}.self_attn"][0, head - 1]
             torch.testing.assert_close(outside, inside, atol=1e-5, rtol=1e-4)
             assert inside.amax(dim=-1).mean() < 0.999
@@ -41,12 +41,10 @@ def test_a_silenced_head_adds_nothing_and_comes_back(model):
     with silenced(model, heads):
         without = model(IDS[None])
     assert torch.equal(model(IDS[None]), before)
+    last = "layers.{}.self_attn.o_proj" if isinstance(model, Llama) else "h.{}.attn.c_proj"
     for block, head in heads:
-        is_llama = isinstance(model, Llama)
-        last = (
-            model.layers[block - 1].self_attn.o_proj if is_llama else model.h[block - 1].attn.c_proj
-        )
-        last.weight.unflatten(1, (6, -1))[:, head - 1] = 0
+        weight = model.get_submodule(last.format(block - 1)).weight
+        weight.unflatten(1, (6, -1))[:, head - 1] = 0
     torch.testing.assert_close(model(IDS[None]), without, atol=1e-5, rtol=1e-4)
     assert not torch.allclose(before, without, atol=1e-3)
 

@@ -1,7 +1,5 @@
 """Rows of Hugging Face datasets, from files on this disk, and what is said when they do not fit."""
 
-import sys
-
 import pytest
 
 from scratchformer.data.hugging_face import dataset_rows
@@ -15,9 +13,3 @@ def test_a_dataset_that_cannot_be_had_says_what_to_do(datasets, monkeypatch):
     words = "dataset 'wmt14' .de-en.: ConnectionError: no network. Check the names and the conn"
     with pytest.raises(ValueError, match=words):
         next(dataset_rows("wmt14", subset="de-en"))
-
-
-def test_without_the_optional_package_its_installation_is_told(monkeypatch):
-    monkeypatch.setitem(sys.modules, "datasets", None)
-    with pytest.raises(ImportError, match="not installed: run `pip install datasets`"):
-        next(dataset_rows("wmt14"))

@@ -37,14 +37,16 @@ def test_loss_curves_are_the_two_losses_against_the_steps(ax):
     assert loss_curves(History([0, 5], [3.0, 2.0], [3.5, 2.5], []), ax) is ax
     curves = {line.get_label(): line.get_xydata().tolist() for line in ax.lines}
     assert curves == {"training": [[0, 3], [5, 2]], "validation": [[0, 3.5], [5, 2.5]]}
+    ax.figure.canvas.draw()
+    boxes = [text.get_window_extent() for text in ax.get_legend().texts]
+    assert len({box.y0 for box in boxes}) == 1, "the legend has one line"
+    assert all(box.x1 < ax.bbox.x1 and box.y0 > ax.bbox.y1 for box in boxes), "above the curves"
 
 
 test_what_does_not_fit_is_refused = refused(
     {
         "1 labels for 2 rows": lambda: heatmap(torch.rand(2, 3), plt.gca(), ["a"]),
         "2 labels for 3 columns": lambda: heatmap(torch.rand(2, 3), plt.gca(), None, ["a", "b"]),
-        r"shape \(2, 2, 2\), expected \(rows, columns\)": lambda: heatmap(
-            torch.rand(2, 2, 2), None
-        ),
+        r"shape \(2, 2, 2\), expected \(rows,": lambda: heatmap(torch.rand(2, 2, 2), None),
     }
 )

@@ -1,6 +1,7 @@
 """Positions: against slow loops, and by the properties each kind is chosen for."""
 
 import cmath
+import itertools
 
 import pytest
 import torch
@@ -12,21 +13,19 @@ from scratchformer.positions import rotary, sinusoidal
 def slow_rotary(x, offset=0, base=10_000.0):
     """Each pair as a complex number times e^(i angle), one at a time; x is (T, D)."""
     out, width = x.clone(), x.shape[1]
-    for t in range(len(x)):
-        for i in range(0, width, 2):
-            z = complex(x[t, i], x[t, i + 1]) * cmath.exp(1j * (t + offset) / base ** (i / width))
-            out[t, i], out[t, i + 1] = z.real, z.imag
+    for t, i in itertools.product(range(len(x)), range(0, width, 2)):
+        z = complex(x[t, i], x[t, i + 1]) * cmath.exp(1j * (t + offset) / base ** (i / width))
+        out[t, i], out[t, i + 1] = z.real, z.imag
     return out
 
 
 @pytest.mark.parametrize("base", [10_000.0, 100.0])
 def test_sinusoidal_equals_the_formula_far_positions_too(base):
     waves = sinusoidal(50_001, 32, base=base)
-    for t in (0, 1, 2, 63, 50_000):
-        for i in range(0, 32, 2):
-            expected = cmath.exp(1j * t / base ** (i / 32))
-            assert waves[t, i].item() == pytest.approx(expected.imag, abs=1e-6)
-            assert waves[t, i + 1].item() == pytest.approx(expected.real, abs=1e-6)
+    for t, i in itertools.product((0, 1, 2, 63, 50_000), range(0, 32, 2)):
+        expected = cmath.exp(1j * t / base ** (i / 32))
+        pair = pytest.approx([expected.imag, expected.real], abs=1e-6)
+        assert waves[t, i : i + 2].tolist() == pair
     assert sinusoidal(0, 4).shape == (0, 4)
 
 

@@ -13,6 +13,7 @@ import safetensors.torch
 import torch
 from random_weights import randomised
 from safetensors.torch import load_file, save_file
+from short_run import small_gpt
 
 from scratchformer.models import GPT, GPTConfig, pretrained
 from scratchformer.models.pretrained import (
@@ -23,24 +24,24 @@ from scratchformer.models.pretrained import (
     write_tensors,
 )
 
-SIZE = {"vocab_size": 13, "context_length": 8, "d_model": 16, "n_heads": 4, "n_layers": 2}
+SIZE = asdict(GPTConfig(13, 8, d_model=16, n_heads=4, n_layers=2))
 IDS = torch.randint(11, (2, 8), generator=torch.Generator().manual_seed(0))
 
 
-def small_gpt(**changes):
-    torch.manual_seed(0)
-    return randomised(GPT(GPTConfig(**SIZE | changes)))
+def random_gpt(**changes):
+    sizes = {"vocab_size": 13, "n_heads": 4}
+    return randomised(small_gpt(**sizes | changes))
 
 
 @pytest.fixture
 def saved(tmp_path):
-    small_gpt().save(tmp_path / "saved")
+    random_gpt().save(tmp_path / "saved")
     return tmp_path / "saved"
 
 
 @pytest.mark.parametrize("changes", [{}, {"bias": False, "n_layers": 1, "dropout": 0.3}])
 def test_a_saved_model_comes_back_the_same(tmp_path, changes):
-    model, folder = small_gpt(**changes), tmp_path / "new" / "folder"
+    model, folder = random_gpt(**changes), tmp_path / "new" / "folder"
     model.save(folder)
     again = GPT.from_pretrained(folder)
     assert again.config == model.config and not again.training
@@ -49,29 +50,25 @@ def test_a_saved_model_comes_back_the_same(tmp_path, changes):
     assert sorted(p.name for p in folder.iterdir()) == ["config.json", "model.safetensors"]
 
 
-@pytest.mark.parametrize(
-    ("owner", "name", "nth"),
-    [
-        (safetensors.torch, "save_file", 1),  # the weights
-        (Path, "replace", 1),
-        (Path, "write_text", 1),  # the config
-        (Path, "replace", 2),
-    ],
-)
-def test_a_save_that_fails_leaves_the_old_model_or_the_new(saved, monkeypatch, owner, name, nth):
-    function, calls, new = getattr(owner, name), [], small_gpt(d_model=32)
+@pytest.mark.parametrize("nth", range(1, 5))
+def test_a_save_that_fails_leaves_the_old_model_or_the_new(saved, monkeypatch, nth):
+    """In this order: the weights, in their place, the config, in its place."""
+    calls, new = [], random_gpt(d_model=32)
 
-    def full_disk(*args, **options):
-        calls.append(args)
-        if len(calls) == nth:
-            raise OSError("no space left")
-        return function(*args, **options)
+    def on_a_full_disk(function):
+        def run(*args, **options):
+            calls.append(function)
+            if len(calls) == nth:
+                raise OSError("no space left")
+            return function(*args, **options)
 
-    with monkeypatch.context() as patch:
-        patch.setattr(owner, name, full_disk)
-        with pytest.raises(OSError, match="no space"):
-            new.save(saved)
-    expected = new if name == "write_text" or nth == 2 else small_gpt()
+        return run
+
+    for owner, name in ((safetensors.torch, "save_file"), (Path, "replace"), (Path, "write_text")):
+        monkeypatch.setattr(owner, name, on_a_full_disk(getattr(owner, name)))
+    with pytest.raises(OSError, match="no space"):
+        new.save(saved)
+    expected = new if nth > 2 else random_gpt()
     assert torch.equal(GPT.from_pretrained(saved)(IDS), expected(IDS))
     assert not list(saved.glob(".*"))
 
@@ -81,7 +78,7 @@ def test_what_killed_saves_left_is_removed_or_not_believed(saved):
     old = (saved / "config.json").read_text()
     for name in ("model.safetensors", "config.json"):
         (saved / f".{name}.0123.part").write_bytes(b"half")
-    small_gpt(d_model=32).save(saved)
+    random_gpt(d_model=32).save(saved)
     assert sorted(p.name for p in saved.iterdir()) == ["config.json", "model.safetensors"]
     (saved / "config.json").write_text(old)
     assert GPT.from_pretrained(saved).config.d_model == 32
@@ -105,7 +102,7 @@ def test_tensors_and_a_record_come_back_as_they_were(tmp_path):
 @pytest.fixture
 def foreign(tmp_path):
     """A folder as other programs write it: a config.json, and weights with nothing of ours."""
-    model = small_gpt()
+    model = random_gpt()
     save_file({n: p.detach() for n, p in model.named_parameters()}, tmp_path / "model.safetensors")
     (tmp_path / "config.json").write_text(json.dumps(asdict(model.config)))
     return tmp_path
@@ -123,39 +120,6 @@ def test_a_file_missing_or_cut_short_is_refused(foreign, name):
         GPT.from_pretrained(foreign)
 
 
-def test_a_config_that_is_no_gpts_is_refused(foreign):
-    for config, words in (
-        ([1, 2], "is not a complete saved model"),
-        ({**SIZE, "width": 3}, "holds no GPT: .*'width'"),
-        ({"model_type": "bert"}, "model_type='bert', expected 'gpt2'"),
-        (SIZE | {"bias": False}, r"h\.0\.attn\.c_attn\.bias is \(48,\) in it, expected no such"),
-        (SIZE | {"vocab_size": 4 * 10**9}, "is of another model: .*expected .*4000000000"),
-        (SIZE | {"n_layers": 4 * 10**9}, "is of another model: .*expected 4000000000"),
-    ):
-        (foreign / "config.json").write_text(json.dumps(config))
-        with pytest.raises(ValueError, match=words):
-            GPT.from_pretrained(foreign)
-
-
-def test_a_single_file_is_read_if_all_its_numbers_are_finite(tmp_path):
-    file, weights = tmp_path / "own.safetensors", dict(small_gpt().named_parameters())
-    write_tensors(file, weights, {"config": SIZE})
-    assert torch.equal(GPT.from_pretrained(file)(IDS), small_gpt()(IDS))
-    for wrong in (torch.ones(8, 16).long(), torch.full((8, 16), 1e300, dtype=torch.float64)):
-        write_tensors(file, weights | {"wpe.weight": wrong}, {"config": SIZE})
-        with pytest.raises(ValueError, match=r"wpe\.weight \(torch.*\) is not of finite floats"):
-            GPT.from_pretrained(file)
-    file.unlink()
-    with pytest.raises(FileNotFoundError, match=r"there is no file .*own\.safetensors"):
-        GPT.from_pretrained(file)
-
-
-def test_what_gpt2_cannot_compute_is_not_saved_as_it(tmp_path):
-    with pytest.raises(ValueError, match="bias=False, expected True: GPT-2's architecture"):
-        save_as_gpt2(tmp_path / "folder", small_gpt(bias=False))
-    assert not (tmp_path / "folder").exists()
-
-
 def in_shards(folder):
     """The weights of a folder in two files, as transformers has those of large models."""
     weights = load_file(folder / "model.safetensors")
@@ -167,21 +131,53 @@ def in_shards(folder):
     return where
 
 
-def test_weights_in_several_files_are_read_and_odd_ones_refused_in_a_line(foreign):
-    where = in_shards(foreign)
-    assert torch.equal(GPT.from_pretrained(foreign)(IDS), small_gpt()(IDS))
-    name, *_ = where  # is in 0.safetensors
-    for content, words in (
-        ({"weight_map": where | {name: "1.safetensors"}}, f"{name} is"),
-        ({"weight_map": {n: where[n] for n in where if n != name}}, f"{name} is in"),
-        ({"weight_map": where | {name: "../0.safetensors"}}, "expected a file beside it"),
-        ({"weight_map": where | {name: 3}}, "is not a complete saved model"),
-        ({}, "is no index of weights"),
-    ):
-        (foreign / INDEX).write_text(json.dumps(content))
-        with pytest.raises(ValueError, match=words) as error:
-            GPT.from_pretrained(foreign)
-        assert "\n" not in str(error.value)
+NAME = "h.0.attn.c_attn.bias"  # a tensor in 0.safetensors
+REFUSED = [  # (file, what it holds, words)
+    ("config.json", [1, 2], "is not a complete saved model"),
+    ("config.json", SIZE | {"width": 3}, "holds no GPT: .*'width'"),
+    ("config.json", {"model_type": "bert"}, "model_type='bert', expected 'gpt2'"),
+    ("config.json", SIZE | {"bias": False}, rf"{NAME} is \(48,\) in it, expected no such"),
+    (
+        "config.json",
+        SIZE | {"vocab_size": 4 * 10**9},
+        "is of another model: .*expected .*4000000000",
+    ),
+    ("config.json", SIZE | {"n_layers": 4 * 10**9}, "is of another model: .*expected 4000000000"),
+    (INDEX, {NAME: "1.safetensors"}, f"{NAME} is"),
+    (INDEX, {NAME: None}, f"{NAME} is in"),
+    (INDEX, {NAME: "../0.safetensors"}, "expected a file beside it"),
+    (INDEX, {NAME: 3}, "is not a complete saved model"),
+]
+
+
+@pytest.mark.parametrize(("file", "content", "words"), REFUSED)
+def test_a_config_or_an_index_that_does_not_fit_is_refused_in_a_line(foreign, file, content, words):
+    if file == INDEX:
+        where = in_shards(foreign) | content
+        content = {"weight_map": {name: place for name, place in where.items() if place}}
+    (foreign / file).write_text(json.dumps(content))
+    with pytest.raises(ValueError, match=words) as error:
+        GPT.from_pretrained(foreign)
+    assert "\n" not in str(error.value)
+
+
+def test_a_single_file_is_read_if_all_its_numbers_are_finite(tmp_path):
+    file, weights = tmp_path / "own.safetensors", dict(random_gpt().named_parameters())
+    write_tensors(file, weights, {"config": SIZE})
+    assert torch.equal(GPT.from_pretrained(file)(IDS), random_gpt()(IDS))
+    for wrong in (torch.ones(8, 16).long(), torch.full((8, 16), 1e300, dtype=torch.float64)):
+        write_tensors(file, weights | {"wpe.weight": wrong}, {"config": SIZE})
+        with pytest.raises(ValueError, match=r"wpe\.weight \(torch.*\) is not of finite floats"):
+            GPT.from_pretrained(file)
+    file.unlink()
+    with pytest.raises(FileNotFoundError, match=r"there is no file .*own\.safetensors"):
+        GPT.from_pretrained(file)
+
+
+def test_what_gpt2_cannot_compute_is_not_saved_as_it(tmp_path):
+    with pytest.raises(ValueError, match="bias=False, expected True: GPT-2's architecture"):
+        save_as_gpt2(tmp_path / "folder", random_gpt(bias=False))
+    assert not (tmp_path / "folder").exists()
 
 
 # --- the hub, its cache and the reader's own folder: half a gigabyte is fetched only if asked for -
@@ -215,12 +211,12 @@ def hub(monkeypatch, tmp_path):
 
 
 def test_a_name_is_looked_up_on_the_hub_in_one_file_or_in_several(hub):
-    small_gpt().save(hub.folder)
-    assert torch.equal(GPT.from_pretrained("gpt2")(IDS), small_gpt()(IDS))
+    random_gpt().save(hub.folder)
+    assert torch.equal(GPT.from_pretrained("gpt2")(IDS), random_gpt()(IDS))
     assert hub.asked == ["config.json", "model.safetensors"]
     assert find_gpt2("gpt2", download=True) == hub.folder
     where = in_shards(hub.folder)
-    assert torch.equal(GPT.from_pretrained("gpt2")(IDS), small_gpt()(IDS))
+    assert torch.equal(GPT.from_pretrained("gpt2")(IDS), random_gpt()(IDS))
     assert {*where.values()} < {*hub.asked}
 
 
@@ -236,7 +232,7 @@ def test_a_hub_that_does_not_answer_or_is_not_asked_says_what_to_do(hub, monkeyp
 
 
 def test_a_model_in_the_cache_is_used_if_it_is_complete_and_none_is_fetched(hub, monkeypatch):
-    small_gpt().save(hub.cache)
+    random_gpt().save(hub.cache)
     assert find_gpt2() == hub.cache and find_gpt2("gpt2-medium") is None
     monkeypatch.setenv("SCRATCHFORMER_OFFLINE", "1")
     for name in ("config.json", "model.safetensors"):  # a download that was interrupted
@@ -244,19 +240,19 @@ def test_a_model_in_the_cache_is_used_if_it_is_complete_and_none_is_fetched(hub,
         assert find_gpt2() is None
         (hub.cache / "part").rename(hub.cache / name)
     in_shards(hub.cache)
-    assert torch.equal(GPT.from_pretrained("gpt2")(IDS), small_gpt()(IDS)) and not hub.asked
+    assert torch.equal(GPT.from_pretrained("gpt2")(IDS), random_gpt()(IDS)) and not hub.asked
 
 
 def test_the_readers_own_folder_comes_first_if_it_holds_a_model_of_that_size(
     hub, saved, monkeypatch
 ):
-    small_gpt().save(hub.cache)
+    random_gpt().save(hub.cache)
     monkeypatch.setenv("SCRATCHFORMER_GPT2", str(saved))
     assert find_gpt2("gpt2", download=True) == saved
     assert find_gpt2("somebody/derived-from-gpt2") == saved  # of which no size is known
     words = r"saved, a model of \(blocks, width\) \(3, 16\), and gpt2 has \(2, 16\): not used"
     for save in (GPT.save, lambda model, folder: save_as_gpt2(folder, model)):
-        save(small_gpt(n_layers=3), saved)
+        save(random_gpt(n_layers=3), saved)
         with pytest.warns(UserWarning, match=words):
             assert find_gpt2("gpt2") == hub.cache
     (saved / "config.json").unlink()

@@ -6,7 +6,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from random_weights import randomised
-from test_blocks import ENCODER
+from test_blocks import ENCODER, torch_names
 from torch import nn
 
 from scratchformer.attention import causal_mask
@@ -28,13 +28,9 @@ def torch_transformer(ours):
     sizes = {"dim_feedforward": c.d_ff, "dropout": 0.0, "batch_first": True}
     theirs = nn.Transformer(c.d_model, c.n_heads, c.n_layers, c.n_layers, **sizes).eval()
     theirs.encoder.norm = theirs.decoder.norm = None
-    weights = {}
     for stack, names in (("encoder", ENCODER), ("decoder", DECODER)):
-        for name, weight in getattr(ours, stack).state_dict().items():
-            layer, rest = name.split(".", 1)
-            old = next(old for old in names if rest.startswith(old))
-            weights[f"{stack}.layers.{layer}.{rest.replace(old, names[old])}"] = weight
-    theirs.load_state_dict(weights)
+        for block, layer in zip(getattr(ours, stack), getattr(theirs, stack).layers, strict=True):
+            layer.load_state_dict(torch_names(block.state_dict(), names))
     return theirs
 
 

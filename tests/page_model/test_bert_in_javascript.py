@@ -10,30 +10,23 @@ from tests.node import Node
 
 NAME = "english-german"
 in_node = Node("page_model/model.js", "page_model/bert.js", F="ch13_bert/live.js")
-FORWARD = "return course.bert.forward(course.bert.load(input.described), input.ids, input.of)"
-
-
-def random_bert(seed, **sizes):
-    torch.manual_seed(seed)
-    model = BERT(
-        BERTConfig(**{"vocab_size": 9, "context_length": 7, "n_layers": 2, **sizes})
-    ).eval()
-    with torch.no_grad():
-        for p in model.parameters():
-            p.copy_(torch.randn(p.shape).mul(0.5).half())
-    return model
 
 
 @pytest.mark.parametrize(
     "sizes", [{"d_model": 6, "n_heads": 3}, {"d_model": 5, "n_heads": 1, "d_ff": 7}]
 )
 def test_logits_are_pytorchs(sizes):
-    model = random_bert(1, **sizes)
+    torch.manual_seed(1)
+    model = BERT(BERTConfig(vocab_size=9, context_length=7, n_layers=2, **sizes)).eval()
+    with torch.no_grad():
+        for p in model.parameters():
+            p.copy_(torch.randn(p.shape).mul(0.5).half())
     described = describe_bert(model, [f"w{i}" for i in range(9)])
+    body = "return course.bert.forward(course.bert.load(input.described), input.ids, input.of)"
     for T in (1, 7):
         ids = torch.randint(9, (T,), generator=torch.Generator().manual_seed(T)).tolist()
         of = [int(t >= T // 2) for t in range(T)]
-        shown = in_node(FORWARD, described=described, ids=ids, of=of)
+        shown = in_node(body, described=described, ids=ids, of=of)
         with torch.no_grad():
             expected = model(torch.tensor([ids]), torch.tensor([of]))[0]
         torch.testing.assert_close(
@@ -59,8 +52,8 @@ def test_the_shipped_model_gives_the_same_candidates_at_every_gap():
     body = """const { described, texts } = input, model = course.bert.load(described);
     return texts.map((both) =>
       F.candidates(model, F.reading(described.words, both, model.config.context_length)))"""
-    found = in_node(body, described=described, texts=list(EXAMPLES))
-    for texts, shown in zip(EXAMPLES, found, strict=True):
+    candidates = in_node(body, described=described, texts=list(EXAMPLES))
+    for texts, shown in zip(EXAMPLES, candidates, strict=True):
         for gap, p in zip(shown, gaps(texts), strict=True):
             top = p.topk(5)
             assert [p for _, p in gap["best"]] == pytest.approx(top.values.tolist(), abs=1e-4)
@@ -91,4 +84,4 @@ def test_what_is_typed_becomes_a_row(typed, ids, unknown):
 def test_what_does_not_fit_is_left_out_at_the_end_of_the_longer_text():
     typed = ["the dog sees the", "Hund Hund Hund Hund Hund"]
     read = in_node("return F.reading(input.words, input.typed, 9)", words=WORDS, typed=typed)
-    assert read["dropped"] == 3 and [len(own) for own in read["pieces"]] == [3, 3]
+    assert read["dropped"] == 3 and [len(pieces) for pieces in read["pieces"]] == [3, 3]

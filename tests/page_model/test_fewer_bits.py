@@ -1,6 +1,5 @@
 """Weights of fewer bits: each is the nearest of its grid, and pages expand int8 as Python does."""
 
-import base64
 import copy
 
 import pytest
@@ -19,6 +18,7 @@ from scratchformer_course.page_model.fewer_bits import (
     rounded,
     to_whole,
 )
+from tests.library.refusals import refused
 from tests.node import Node
 
 NAME = "tiny-shakespeare"
@@ -26,26 +26,15 @@ STORED = load_measurements("page_bits")
 node = Node(M="page_model/model.js")
 
 
-@pytest.fixture(scope="module")
-def model():
-    return GPT.pretrained(NAME)
-
-
-@pytest.fixture(scope="module")
-def in_bytes(model):
-    """The shipped model as the site carries it."""
-    return in_int8(describe(model, CharTokenizer.pretrained(NAME)))
-
-
 @pytest.mark.parametrize("shared", SHARED)
 @pytest.mark.parametrize("bits", (2, 5, 8))
 def test_no_weight_moves_by_more_than_half_a_step(bits, shared):
     weight = torch.randn(6, 64, generator=torch.Generator().manual_seed(bits)).half().float()
     weight[2] = 0
-    whole, scales = to_whole(weight, bits, shared)
+    integers, scales = to_whole(weight, bits, shared)
     assert len(scales) == {"tensor": 1, "row": 6, "group": 12}[shared]
     most = 2 ** (bits - 1) - 1
-    assert whole.abs().max() == most and whole.eq(whole.round()).all()
+    assert integers.abs().max() == most and integers.eq(integers.round()).all()
     moved = (rounded(weight, bits, shared) - weight).abs().view(len(scales), -1)
     # a scale is a float16, so the largest weight may lie just beyond the largest whole number
     assert (moved <= scales * (0.5 + most / 2048)).all()
@@ -58,56 +47,40 @@ def test_small_weights_neither_vanish_nor_are_cut_off(size):
     _, scales = to_whole(weight, 8)
     moved = (rounded(weight, 8) - weight).abs()
     assert scales.min() > 0 and (moved <= scales * 0.5001 + size / 2048).all()
-    with pytest.raises(ValueError, match="no float16 is their scale"):
-        to_whole(weight * 1e30, 8)
 
 
-def test_by_hand():
-    weight = torch.tensor([[0.5, -1.0, 0.25, 0.0], [3.0, 6.0, -1.5, 4.6]])
-    assert rounded(weight, 3).tolist() == [
-        pytest.approx([2 / 3, -1, 1 / 3, 0], abs=1e-3),
-        [4.0, 6.0, -2.0, 4.0],
-    ]
-    assert rounded(weight, 2, "tensor").tolist() == [[0, 0, 0, 0], [6, 6, 0, 6]]
+ROWS = torch.ones(3, 4)
+test_what_cannot_be_rounded_is_refused = refused(
+    {
+        "bits=1": lambda: rounded(ROWS, 1),
+        "bits=9": lambda: rounded(ROWS, 9),
+        "shared='column'": lambda: rounded(ROWS, 8, "column"),
+        "rows of 4 weights, expected groups of 32": lambda: rounded(ROWS, 8, "group"),
+        "no float16 is their scale": lambda: to_whole(ROWS * 1e30, 8),
+    }
+)
 
 
-def test_what_cannot_be_rounded_is_told():
-    for bits, shared, said in (
-        (1, "row", "bits=1"),
-        (9, "row", "bits=9"),
-        (8, "column", "shared='column'"),
-        (8, "group", "rows of 4 weights, expected groups of 32"),
-    ):
-        with pytest.raises(ValueError, match=said):
-            rounded(torch.ones(3, 4), bits, shared)
-
-
-def test_int8_halves_the_bytes_and_keeps_the_name(model, in_bytes):
-    before = describe(model, CharTokenizer.pretrained(NAME))
-    assert in_bytes["hash"] == before["hash"] and in_bytes["bits"] == 8
-    matrices = [p for p in model.parameters() if p.ndim > 1]
-    expected = sum(p.numel() + 2 * len(p) for p in matrices)
-    expected += sum(2 * p.numel() for p in model.parameters() if p.ndim == 1)
-    assert len(base64.b64decode(in_bytes["weights"])) == expected
-    assert len(in_bytes["weights"]) < 0.52 * len(before["weights"])
-
-
-def test_javascript_expands_int8_to_pythons_weights_and_logits(model, in_bytes):
+def test_javascript_expands_int8_to_pythons_weights_and_logits_from_half_the_bytes():
     """To the tolerance of float16; and the logits before are as near as was measured."""
+    model, tokenizer = GPT.pretrained(NAME), CharTokenizer.pretrained(NAME)
+    described = describe(model, tokenizer)
+    in_bytes = in_int8(described)
+    assert in_bytes["hash"] == described["hash"] and in_bytes["bits"] == 8
+    assert len(in_bytes["weights"]) < 0.52 * len(described["weights"])
     body = """const model = M.load(input.described), { logits } = M.forward(model, input.ids);
-    return { logits, losses: M.losses(logits, input.ids), same: Object.entries(input.own).map(
-      ([name, own]) => own.length === model.weights[name].length
-        && own.every((value, i) => value === model.weights[name][i])) }"""
-    ids = CharTokenizer.pretrained(NAME).encode(PASSAGE)
+    return { logits, losses: M.losses(logits, input.ids),
+      weights: input.names.map((name) => model.weights[name]) }"""
+    ids = tokenizer.encode(PASSAGE)
     after = round_model(copy.deepcopy(model))
-    some = "wte.weight", "h.1.attn.c_attn.bias", "h.3.mlp.c_proj.weight"
-    own = {name: after.get_parameter(name).flatten().tolist() for name in some}
-    found = node(body, described=in_bytes, ids=ids, own=own)
-    assert found["same"] == [True] * len(some)
+    names = ["wte.weight", "h.1.attn.c_attn.bias", "h.3.mlp.c_proj.weight"]
+    result = node(body, described=in_bytes, ids=ids, names=names)
+    for name, weights in zip(names, result["weights"], strict=True):
+        assert weights == after.get_parameter(name).flatten().tolist()
     with torch.no_grad():
-        was, now = (each(torch.tensor([ids]))[0] for each in (model, after))
-    logits = torch.tensor(found["logits"]).view_as(now)
+        before, now = (gpt(torch.tensor([ids]))[0] for gpt in (model, after))
+    logits = torch.tensor(result["logits"]).view_as(now)
     assert (logits - now).abs().max() < 1e-4
     losses = F.cross_entropy(now[:-1], torch.tensor(ids[1:]), reduction="none")
-    assert found["losses"] == pytest.approx(losses.tolist(), abs=1e-4)
-    assert 0.01 < (logits - was).abs().max() <= STORED["largest_change_of_a_logit"]
+    assert result["losses"] == pytest.approx(losses.tolist(), abs=1e-4)
+    assert 0.01 < (logits - before).abs().max() <= STORED["largest_change_of_a_logit"]

@@ -111,16 +111,16 @@ def test_what_is_carried_over_restores_the_shares_told(model, monkeypatch):
     section = PAGE.split("### Is a head")[1].split("### ")[0].split("\n## ")[0]
     texts = re.search(r"Prompt = (.*?) \| Altered text = (.*?)\"", section).groups()
     clean, altered = map(tok.encode, texts)
-    changed = [t for t, both in enumerate(zip(clean, altered, strict=True)) if len(set(both)) > 1]
+    changed = [t for t, (x, y) in enumerate(zip(clean, altered, strict=True)) if x != y]
     assert changed == [11, 12]
     logits, weights, _ = in_torch(model, clean, monkeypatch)
     end, other = logits[-1], in_torch(model, altered, monkeypatch)[0][-1]
-    one, two = end.argmax().item(), other.argmax().item()
-    assert (tok.decode([one]), tok.decode([two])) == ("t", " ")
+    a, b = end.argmax().item(), other.argmax().item()
+    assert tok.decode([a, b]) == "t "
 
     def restores(*place):
         moved = patched(model, clean, altered, *place)
-        now, full, none = ((z[one] - z[two]).item() for z in (moved, end, other))
+        now, full, none = ((z[a] - z[b]).item() for z in (moved, end, other))
         return 100 * (now - none) / (full - none)
 
     heads, T = [(i, h) for i in range(4) for h in range(4)], len(clean)
@@ -139,7 +139,7 @@ def test_what_is_carried_over_restores_the_shares_told(model, monkeypatch):
 
 def test_the_page_on_the_model_tells_its_sizes(model):
     described = describe(model, CharTokenizer.pretrained(NAME))
-    letters = [len(each["weights"]) for each in (described, in_int8(described))]
+    letters = [len(d["weights"]) for d in (described, in_int8(described))]
     weights = sum(p.numel() for p in model.parameters())
     losses, fewer = shipped_record(NAME)["losses"], load_measurements("page_bits")
     assert losses["validation"] == losses["validation_float16"]
@@ -149,6 +149,6 @@ def test_the_page_on_the_model_tells_its_sizes(model):
     numbers = [f"{weights:,}", f"{2 * weights / 1e6:.2f}", f"{finite:,}"]
     numbers += [f"{n / 1e6:.2f}" for n in letters] + [f"{0.75 * letters[1] / 1e6:.2f}"]
     numbers += [f"{losses['validation']:.4f}", f"{fewer['largest_change_of_a_logit']:.2f}"]
-    numbers += [f"{fewer['validation'][each]['8']:.4f}" for each in ("tensor", "group")]
+    numbers += [f"{fewer['validation'][shared]['8']:.4f}" for shared in ("tensor", "group")]
     assert not absent(MODEL_PAGE, *numbers)
     assert not absent(PAGE, f"{weights:,}")

@@ -1,6 +1,6 @@
 """What a shape comment says, and whether a shape fits it.
 
-A comment holds shapes in parentheses: `# (B, T, C) -> (B, H, T, D)`. Between shapes stand `->`
+A comment holds shapes in parentheses: `# (B, T, C) -> (B, H, T, D)`. Between shapes stand one `->`
 (before and after), operators (`(T, S) @ (S, E)` are the operands), `and` or a comma (a tuple's
 elements); `each` holds for all elements. An axis is a letter, a name, a number, a sum or product
 of those, or `*batch` and `...` for any number of axes.
@@ -31,8 +31,8 @@ class Axis:
     def solve(self, name: str, size: int, sizes: dict) -> int | None:
         """The whole number `name` must be, if the axis is linear in it; None if it cannot tell."""
         try:
-            zero, one = (self.size({**sizes, name: i}) for i in (0, 1))
-            return None if zero == one else round((size - zero) / (one - zero))
+            at_0, at_1 = (self.size({**sizes, name: i}) for i in (0, 1))
+            return None if at_0 == at_1 else round((size - at_0) / (at_1 - at_0))
         except ZeroDivisionError:
             return None
 
@@ -66,9 +66,9 @@ class Scope:
                 unknown = axis.names - sizes.keys()
                 if len(unknown) == 1:
                     (name,) = unknown
-                    found = axis.solve(name, size, sizes)
-                    if found is not None:
-                        sizes[name] = found
+                    solved = axis.solve(name, size, sizes)
+                    if solved is not None:
+                        sizes[name] = solved
                 if axis.names - sizes.keys():
                     left.append((axis, size))
                 elif axis.size(sizes) != size:
@@ -89,13 +89,9 @@ def read_shape(text: str) -> list[Axis] | None:
     if not isinstance(node, ast.Tuple):
         return None
     for axis in node.elts:
-        inner = axis.value if isinstance(axis, ast.Starred) else axis
-        for part in ast.walk(inner):
-            if not isinstance(part, FREE):
-                return None
-            if isinstance(part, ast.Constant) and not (
-                part.value is ... or type(part.value) is int
-            ):
+        for part in ast.walk(axis.value if isinstance(axis, ast.Starred) else axis):
+            is_size = getattr(part, "value", ...) is ... or type(part.value) is int
+            if not isinstance(part, FREE) or not is_size:
                 return None
     return [Axis(axis) for axis in node.elts]
 
@@ -106,29 +102,31 @@ class Comment:
     def __init__(self, where: str, text: str):
         self.where, self.text, self.verified = where, text, False
         body = text.lstrip("# ")
-        found = [(m, read_shape(m[1])) for m in re.finditer(r"(?<![\w.\])])\(([^()]*)\)", body)]
-        found = [(m, axes) for m, axes in found if axes is not None]
-        self.first = bool(found) and bool(re.match(r"(each )?\(", body))
-        if not (self.first and found[0][0].start() == body.index("(")):
-            self.first = False
-            found = [(m, axes) for m, axes in found if self._sure(axes)]
-        self.sure = any(self._sure(axes) for _, axes in found)
+        groups = re.finditer(r"(?<![\w.\])])\(([^()]*)\)", body)
+        shapes = [(m, axes) for m in groups if (axes := read_shape(m[1])) is not None]
+        begins = re.match(r"(each )?\(", body)
+        self.first = bool(shapes and begins and shapes[0][0].start() == begins.end() - 1)
+        if not self.first:
+            shapes = [(m, axes) for m, axes in shapes if self._sure(axes)]
+        self.sure = any(self._sure(axes) for _, axes in shapes)
         self.each = bool(re.search(r"\b(each|both)\b", re.split(r"[;:]", body)[0]))
-        self.stages = [("", [])]  # (how the shapes are joined, [(text, axes)])
-        for i, (match, axes) in enumerate(found):
-            join = body[found[i - 1][0].end() : match.start()].strip() if i else ""
-            if join in ("->", "→"):
-                self.stages.append(("", []))
+        stages = [("", [])]  # (how the shapes are joined, [(text, axes)])
+        for i, (match, axes) in enumerate(shapes):
+            join = body[shapes[i - 1][0].end() : match.start()].strip() if i else ""
+            if join == "->":
+                stages.append(("", []))
             elif i:
                 if join not in SIGNS and not re.fullmatch(r"[,;]?( ?and)?( ?each)?", join):
                     raise ValueError(f"cannot read {join!r} between two shapes")
-                self.stages[-1] = (join if join in SIGNS else "and", self.stages[-1][1])
-            self.stages[-1][1].append((match[0], axes))
-        self.inputs, self.result = self.stages[:-1], self.stages[-1]
-        rest = body[found[-1][0].end() :].lstrip() if found else ""
-        if self.result[0] in SIGNS or rest.startswith("->"):
-            self.inputs, self.result = self.stages, ("", [])
-        self.names = set().union(*(axis.names for _, axes in found for axis in axes))
+                stages[-1] = (join if join in SIGNS else "and", stages[-1][1])
+            stages[-1][1].append((match[0], axes))
+        rest = body[shapes[-1][0].end() :].lstrip() if shapes else ""
+        if stages[-1][0] in SIGNS or rest.startswith("->"):
+            stages.append(("", []))  # no shape of the result
+        if len(stages) > 2:
+            raise ValueError("cannot read more than one ->")
+        self.inputs, self.result = stages if len(stages) == 2 else (("", []), stages[0])
+        self.names = set().union(*(axis.names for _, axes in shapes for axis in axes))
 
     @staticmethod
     def _sure(axes: list[Axis]) -> bool:

@@ -18,7 +18,7 @@ from pathlib import Path
 from shape_comments import OPERATORS, Comment, Scope
 
 FUNCTION = ast.FunctionDef | ast.AsyncFunctionDef
-STATEMENT = ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Return | ast.Expr
+STATEMENT = ast.Assign | ast.AnnAssign | ast.Return | ast.Expr
 OPERAND = ast.Name | ast.Attribute | ast.Call | ast.Subscript | ast.BinOp
 
 
@@ -66,14 +66,14 @@ class Tracer:
             if isinstance(size, Integral) and not isinstance(size, bool)
         }
         self._result(comment, scope, names, value)
-        for i, (kind, shapes) in enumerate(comment.inputs):
-            named = [note for note in notes if note[1]]
-            one = i == 0 and len(shapes) == len({name for _, name, _ in named}) == 1
-            for j, (text, axes) in enumerate(shapes):
-                role = f"{kind}{min(j, 1)}"
-                seen = [note for note in notes if role in note[0]] or (named if one else notes)
-                if seen:
-                    self._learn(comment, scope, text, axes, [shape for _, _, shape in seen])
+        kind, shapes = comment.inputs
+        named = [note for note in notes if note[1]]
+        is_single = len(shapes) == len({name for _, name, _ in named}) == 1
+        for j, (text, axes) in enumerate(shapes):
+            role = f"{kind}{min(j, 1)}"
+            seen = [note for note in notes if role in note[0]] or (named if is_single else notes)
+            if seen:
+                self._learn(comment, scope, text, axes, [shape for _, _, shape in seen])
         comment.verified |= not comment.sure  # (int, int) behind a dictionary
         return value
 
@@ -118,7 +118,7 @@ class Tracer:
                 continue
             try:
                 comment = Comment(f"{file}{line}", token.string)
-                if comment.result[1] or comment.inputs:
+                if comment.result[1] or comment.inputs[1]:
                     rewriter.place(tree, line, comment)
             except ValueError as error:
                 problems.append(f"{file}{line}: the comment `{token.string}`: {error}")
@@ -135,13 +135,12 @@ class Rewriter(ast.NodeTransformer):
     def __init__(self, comments: list[Comment], top: str):
         self.comments, self.top = comments, top
         self.functions = []  # for each function we are in, the names it mentions
-        self.around, self.after = {}, {}  # id(node) -> [call to put around it], [(call, target)]
+        self.around = {}  # id(node) -> [call to put around it]
 
     def place(self, tree: ast.Module, line: int, comment: Comment) -> None:
         """Mark what the comment ending `line` stands behind. Raises ValueError if nothing."""
         nodes = [n for n in ast.walk(tree) if getattr(n, "end_lineno", None) == line]
         statements = [n for n in nodes if isinstance(n, STATEMENT) and n.value is not None]
-        loops = [n for n in ast.walk(tree) if isinstance(n, ast.For) and n.iter.end_lineno == line]
         parts = [n for n in nodes if isinstance(n, OPERAND) and not self._is_target(n)]
         check = f"check({{scope}}, {len(self.comments)}, %s, locals(), globals())"
         if statements:
@@ -149,21 +148,15 @@ class Rewriter(ast.NodeTransformer):
             root, target = node.value, getattr(node, "targets", [None])[0]
             if isinstance(node, ast.Expr) and ast.unparse(root).startswith("print("):
                 raise ValueError("what `print` returns has no shape")
-            if isinstance(node, ast.AugAssign):
-                if comment.inputs:
-                    raise ValueError("write x = x + … to say what goes in")
-                self.after[id(node)] = check % [], node.target
-            else:
-                self.around.setdefault(id(root), []).append(check % self._names(target))
-        elif loops:
-            root = loops[0].iter
-            self.after[id(loops[0])] = check % self._names(loops[0].target), loops[0].target
+            self.around.setdefault(id(root), []).append(check % self._names(target))
+        elif any(isinstance(n, ast.AugAssign) for n in nodes):
+            raise ValueError("write x = x + … to say its shape")
         elif parts:
             root = min(parts, key=lambda n: (n.lineno, n.col_offset, -n.end_col_offset))
             self.around.setdefault(id(root), []).append(check % [])
         else:
-            raise ValueError("a shape stands behind an assignment, a return, a loop or a value")
-        if comment.inputs:
+            raise ValueError("a shape stands behind an assignment, a return or a value")
+        if comment.inputs[1]:
             self._note(root)
         self.comments.append(comment)
 
@@ -180,23 +173,13 @@ class Rewriter(ast.NodeTransformer):
                 call = f"note({{scope}}, {len(self.comments)}, {roles.get(id(node), [])}, {name!r})"
                 self.around.setdefault(id(node), []).insert(0, call)
 
-    def visit(self, node: ast.AST) -> ast.AST | list[ast.AST]:
+    def visit(self, node: ast.AST) -> ast.AST:
         key, function = id(node), isinstance(node, FUNCTION)
         if function:
             self.functions.append({n.id for n in ast.walk(node) if isinstance(n, ast.Name)})
         new = self.generic_visit(node)
         for call in self.around.get(key, []):
             new = self._call(call, new)
-        if key in self.after:
-            call, target = self.after[key]
-            value = ast.parse(ast.unparse(target), mode="eval").body
-            # An assert, because a notebook shows an expression that ends a cell.
-            check = ast.Assert(ast.List([self._call(call, value)], ast.Load()))
-            ast.copy_location(check, node)
-            if isinstance(node, ast.For):
-                node.body.insert(0, check)
-            else:
-                new = [node, check]
         if function:
             self.functions.pop()
             start = ast.parse("__scope__ = __shapes__.scope()").body[0]

@@ -10,16 +10,16 @@ import nbformat
 import pytest
 from bs4 import BeautifulSoup
 
-from lab.firefox import PROGRAM, Firefox
 from scratchformer_course.kit.checks import in_page
 from tests.chapters.tables import EXERCISES, PATIENCE
 from tests.node import Node
 from tests.site.browsing import DESK, PHONE, TOO_SMALL, axe_finds, opened, parsed, reload
 from tests.site.conftest import ROOT
+from tests.site.firefox import PROGRAM, Firefox
 
 CHAPTERS = ["01_bpe", "15_costs"]
 BOX = 'section[data-exercise="1.1"]'
-WITHOUT = "The site is built without Pyodide: no exercise ran in its page (npm ci, then make book)."
+REASON = "The site is built without Pyodide: no exercise ran in its page (npm ci, then make book)."
 RUN = """([number, code]) => new Promise((done) => {
   const cell = document.querySelector(`section[data-exercise="${number}"] .course-code`);
   const status = cell.querySelector("[role=status]");
@@ -50,7 +50,7 @@ ENDLESS = """def count_pairs(words):
 def built(site):
     """The site, if its exercises run in their pages."""
     if 'src="../_static/code-cell.js' not in (site / "notebooks/01_bpe.html").read_text("utf-8"):
-        pytest.skip(WITHOUT)
+        pytest.skip(REASON)
     return site
 
 
@@ -91,9 +91,9 @@ def test_keys_indent():
     in_node = Node("../book/_assets/code-cell.js")
     for key, text, selected, expected in EDITS:
         body = "return course.codeCell.edit(input.key, input.text, ...input.selected)"
-        made = in_node(body, key=key, text=text, selected=selected)
-        after = text[: made["from"]] + made["insert"] + text[made["to"] :]
-        assert (after, made["start"], made["end"]) == expected
+        edit = in_node(body, key=key, text=text, selected=selected)
+        after = text[: edit["from"]] + edit["insert"] + text[edit["to"] :]
+        assert (after, edit["start"], edit["end"]) == expected
 
 
 @pytest.mark.parametrize("name", CHAPTERS)
@@ -119,7 +119,7 @@ def button(page, name):
     return page.locator(f"{BOX} .course-code").get_by_role("button", name=name, exact=True)
 
 
-def says(page, words):
+def wait_for_status(page, words):
     """Wait until the cell says so; Python may come first."""
     status(page).get_by_text(words).wait_for(timeout=1000 * PATIENCE)
 
@@ -139,7 +139,7 @@ def test_it_is_written_run_stopped_kept_and_printed(browser, built, server, axe,
             page.keyboard.press(key)
         assert field.input_value() == "def count_pairs(words):\n    print(words)\n"
         assert "Python" in status(page).inner_text()  # what happens meanwhile
-        says(page, "try again")
+        wait_for_status(page, "try again")
         assert "returned None" in status(page).inner_text()
         assert "('l', 'o', 'w'): 2" in status(page).locator("pre").inner_text()
         for width in (PHONE, DESK):
@@ -151,7 +151,7 @@ def test_it_is_written_run_stopped_kept_and_printed(browser, built, server, axe,
         assert page.evaluate("document.activeElement.textContent") == "Run"
         field.fill(ENDLESS)
         button(page, "Run").click()
-        says(page, "Checking")
+        wait_for_status(page, "Checking")
         with page.workers[0].expect_event("close"):
             button(page, "Stop").click()
         assert status(page).inner_text() == "It was stopped."
@@ -159,7 +159,7 @@ def test_it_is_written_run_stopped_kept_and_printed(browser, built, server, axe,
         reload(page)  # the code is kept
         assert field.input_value() == PASSES
         button(page, "Run").click()
-        says(page, "passed")
+        wait_for_status(page, "passed")
         assert page.get_by_label("Written as code (ticks itself): exercise 1.1").is_checked()
         page.emulate_media(media="print")
         assert not field.is_visible() and not status(page).is_visible()
@@ -172,16 +172,16 @@ def test_it_is_written_run_stopped_kept_and_printed(browser, built, server, axe,
 def test_python_that_hangs_is_ended_and_files_that_are_missing_are_asked_for_again(
     browser, built, server
 ):
-    hurried = """const later = setTimeout;
+    short_timeout = """const later = setTimeout;
 globalThis.setTimeout = (f, ms, ...rest) => later(f, ms === LIMIT ? 500 : ms, ...rest);"""
-    script = hurried.replace("LIMIT", str(1000 * in_page.LIMIT))
+    script = short_timeout.replace("LIMIT", str(1000 * in_page.LIMIT))
     address = f"{server}notebooks/01_bpe.html"
     with opened(browser, address, script=script, faults=[]) as page:
         page.route("**/*exercises-*", lambda route: route.abort(), times=1)
         page.locator(f"{BOX} textarea").fill(ENDLESS)
         for words in ("Python failed", "did not come back within"):
             button(page, "Run").click()
-            says(page, words)
+            wait_for_status(page, words)
 
 
 def test_without_javascript_the_stub_stands_there_as_ever(browser, built, server):

@@ -3,14 +3,14 @@
 import pytest
 import torch
 
-from scratchformer_course.kit import facts
+from scratchformer_course.kit import chapter_facts
 from scratchformer_course.pages.flow import STAGES
 from scratchformer_course.pages.flow_numbers import PROMPT, measure, on_the_one_before
 from tests.site.browsing import HEIGHT, LIVE, PHONE, parsed
 from tests.site.conftest import ROOT
 from tests.site.figures import shipped
 
-CHAPTERS = facts.chapters(ROOT)
+CHAPTERS = chapter_facts.chapters(ROOT)
 FIGURE = ".live-figure[data-figure=flow]"
 NAMES = list(STAGES)
 # what could slide while it moves: the figure's parts, and what is below it

@@ -30,7 +30,7 @@ def box(page, question):
     return page.locator(f'.course-guess[data-question="{question}"]')
 
 
-def keep(page, question, text):
+def submit_guess(page, question, text):
     box(page, question).get_by_role("textbox").fill(text)
     box(page, question).locator("button[type=submit]").click()
 
@@ -39,7 +39,7 @@ def verdict(page):
     return page.locator(".course-guess-line p")
 
 
-def told(page, question):
+def status_text(page, question):
     return box(page, question).get_by_role("status").inner_text()
 
 
@@ -57,16 +57,16 @@ BOTTOMS = """[...document.querySelectorAll('article h2, article h3, article .cel
   .filter(e => e.checkVisibility() && !e.closest('.course-guess-answer, .course-guess'))
   .map(e => e.getBoundingClientRect().bottom + scrollY)"""
 TOP = "button => button.closest('.course-guess-cover').getBoundingClientRect().top + scrollY"
-SEEN = """[...document.querySelectorAll('.course-guess-answer > *')]
+ANSWERS_VISIBLE = """[...document.querySelectorAll('.course-guess-answer > *')]
   .map(e => e.checkVisibility({visibilityProperty: true}))"""
 # the questions of which a reader sees an answer, or a part of it
-OPEN = """[...document.querySelectorAll('.course-guess-answer')].filter(answer =>
+OPENED = """[...document.querySelectorAll('.course-guess-answer')].filter(answer =>
   [...answer.children].some(e => e.checkVisibility({visibilityProperty: true})))
   .map(answer => answer.dataset.question)"""
-KEPT = "Object.keys(localStorage).filter(k => k.startsWith('course-guess'))"
-PRINTED = """[...document.querySelectorAll('.course-guess-answer > :not(details)')]
+STORED_KEYS = "Object.keys(localStorage).filter(k => k.startsWith('course-guess'))"
+ANSWERS_PRINTED = """[...document.querySelectorAll('.course-guess-answer > :not(details)')]
   .every(e => e.checkVisibility({visibilityProperty: true}))"""
-REACHED = """[...document.querySelectorAll('.probe button')].filter(e => {
+FOCUSABLE_PROBES = """[...document.querySelectorAll('.probe button')].filter(e => {
   e.focus({preventScroll: true});
   return e === document.activeElement;
 }).length"""
@@ -82,10 +82,10 @@ def keeps_its_secrets(page):
     sizes = page.locator(COVER).all_inner_texts()
     assert all(re.search(r"\(.*about [1-9]\d*0 words\)", size) for size in sizes), sizes
     text = read_in_answers(page)
-    assert not any(page.evaluate(SEEN)) and "xyzzy" not in text and "plugh" not in text
-    assert page.evaluate(REACHED) == 0
+    assert not any(page.evaluate(ANSWERS_VISIBLE)) and "xyzzy" not in text and "plugh" not in text
+    assert page.evaluate(FOCUSABLE_PROBES) == 0
     page.emulate_media(media="print")
-    assert page.evaluate(PRINTED) and not page.locator(COVER).filter(visible=True).count()
+    assert page.evaluate(ANSWERS_PRINTED) and not page.locator(COVER).filter(visible=True).count()
     page.emulate_media(media="screen")
     shows = page.get_by_role("button", name=SHOW)
     assert shows.count() == page.locator(".course-guess form").count()
@@ -96,8 +96,8 @@ def keeps_its_secrets(page):
         moved = [abs(now - earlier) for earlier, now in pairs if earlier <= top]
         assert moved and max(moved) < 1, "something has moved"
         assert page.evaluate("document.activeElement.matches('.course-guess-answer.course-open')")
-    assert all(page.evaluate(SEEN))
-    assert read_in_answers(page).count("xyzzy") == page.evaluate(REACHED) > 0
+    assert all(page.evaluate(ANSWERS_VISIBLE))
+    assert read_in_answers(page).count("xyzzy") == page.evaluate(FOCUSABLE_PROBES) > 0
     page.locator(".probe").evaluate_all("probes => probes.forEach(probe => probe.remove())")
 
 
@@ -124,11 +124,11 @@ def page(browser, address):
 
 
 def test_a_number_is_kept_told_changed_and_forgotten(page):
-    keep(page, NUMBER, "9")
+    submit_guess(page, NUMBER, "9")
     words = verdict(page).inner_text()
     assert words == focused_text(page) and re.findall(r"\d+", words) == ["9", "6", "3"]
     below = ".course-guess-line + .course-guess-answer.course-open"
-    assert "slope 6" in page.locator(below).inner_text() and page.evaluate(OPEN) == [NUMBER]
+    assert "slope 6" in page.locator(below).inner_text() and page.evaluate(OPENED) == [NUMBER]
 
     reload(page)  # kept by the browser, and told without taking the focus
     assert verdict(page).inner_text() == words
@@ -136,20 +136,20 @@ def test_a_number_is_kept_told_changed_and_forgotten(page):
     line = page.locator(".course-guess-line")
     line.get_by_role("button", name="Change").click()
     assert page.evaluate("document.activeElement.value") == "9"
-    keep(page, NUMBER, "6")
+    submit_guess(page, NUMBER, "6")
     assert "right" in verdict(page).inner_text()
     line.get_by_role("button", name="Forget").click()
-    assert "forgotten" in told(page, NUMBER)
+    assert "forgotten" in status_text(page, NUMBER)
     assert page.evaluate("document.activeElement.value") == ""
-    assert page.evaluate(OPEN) == [], "it is covered again"
-    assert page.evaluate(KEPT) == []
+    assert page.evaluate(OPENED) == [], "it is covered again"
+    assert page.evaluate(STORED_KEYS) == []
 
 
 def test_a_choice_is_made_by_keys_and_each_of_several_numbers_is_judged(page):
     box(page, CHOICE).get_by_role("radio").first.focus()
     for key in ("ArrowDown", "Tab", "Enter"):  # the second choice, which arrow keys choose
         page.keyboard.press(key)
-    assert "later" in focused_text(page) and page.evaluate(OPEN) == [CHOICE]
+    assert "later" in focused_text(page) and page.evaluate(OPENED) == [CHOICE]
     for key in ("Tab", "Enter", "ArrowDown", "Enter"):  # Change
         page.keyboard.press(key)
     assert "never" in focused_text(page) and verdict(page).count() == 1
@@ -166,15 +166,15 @@ def test_a_choice_is_made_by_keys_and_each_of_several_numbers_is_judged(page):
 
 def test_what_is_no_guess_is_told_and_a_browser_that_keeps_nothing_answers(browser, address):
     with opened(browser, address, script=NO_STORAGE, faults=[]) as page:
-        keep(page, NUMBER, "many")
+        submit_guess(page, NUMBER, "many")
         field = box(page, NUMBER).get_by_role("textbox")
-        assert told(page, NUMBER) != "" and field.get_attribute("aria-invalid") == "true"
+        assert status_text(page, NUMBER) != "" and field.get_attribute("aria-invalid") == "true"
         box(page, CHOICE).locator("button").click()
-        assert told(page, CHOICE) != "" and verdict(page).count() == 0
-        keep(page, NUMBER, "5")
+        assert status_text(page, CHOICE) != "" and verdict(page).count() == 0
+        submit_guess(page, NUMBER, "5")
         assert "lost" in verdict(page).inner_text()
         page.get_by_label(NEVER).check()
-        assert page.locator(COVER).count() == 0 and all(page.evaluate(SEEN))
+        assert page.locator(COVER).count() == 0 and all(page.evaluate(ANSWERS_VISIBLE))
         page.reload()
         assert verdict(page).count() == 0 and page.locator(COVER).count() == 3
 
@@ -185,45 +185,45 @@ def test_without_scripts_nothing_is_asked_and_before_they_come_no_answer_is_pain
     with opened(browser, address, javascript=False) as page:
         heights = "all => all.map(e => e.getBoundingClientRect().height)"
         assert page.locator(".course-guess").evaluate_all(heights) == [0] * 3
-        assert page.locator(COVER).count() == 0 and all(page.evaluate(SEEN))
+        assert page.locator(COVER).count() == 0 and all(page.evaluate(ANSWERS_VISIBLE))
     with opened(browser, "about:blank", faults=[]) as page:
         page.add_init_script(f"""addEventListener('DOMContentLoaded', () => {{
-          window.early = {OPEN}; }});""")
+          window.early = {OPENED}; }});""")
         page.route("**/guess*.js*", lambda route: route.abort())
         page.goto(address)
         assert page.evaluate("early") == []
-        assert all(page.evaluate(SEEN)), "they never come"
+        assert all(page.evaluate(ANSWERS_VISIBLE)), "they never come"
 
 
 def test_what_the_reader_looks_for_is_uncovered_and_a_button_uncovers_for_good(page, address):
     assert page.locator(".course-guess-answer[hidden=until-found]").count() == 3
     page.evaluate("""document.querySelector('.course-guess-answer')
       .dispatchEvent(new Event('beforematch', {bubbles: true}))""")  # the browser's own search
-    assert page.evaluate(OPEN) == [TWO]
-    ways = {"#:~:text=slopes%20that%20arrive": NUMBER, f"#{ANCHOR}": CHOICE}
-    for ending, question in ways.items():
+    assert page.evaluate(OPENED) == [TWO]
+    fragments = {"#:~:text=slopes%20that%20arrive": NUMBER, f"#{ANCHOR}": CHOICE}
+    for fragment, question in fragments.items():
         page.goto("about:blank")
-        page.goto(address + ending)
-        page.wait_for_function(f"{OPEN}.join() === '{question}'")
+        page.goto(address + fragment)
+        page.wait_for_function(f"{OPENED}.join() === '{question}'")
     place = page.locator(f"#{ANCHOR}")
     assert 0 <= place.evaluate("e => e.getBoundingClientRect().top") < 900
     page.goto(f"{address}?anew")
-    assert page.evaluate(OPEN) == [], "the visit is over"
+    assert page.evaluate(OPENED) == [], "the visit is over"
     page.evaluate(f"location.hash = '{ANCHOR}'")  # a link on the page itself
-    page.wait_for_function(f"{OPEN}.join() === '{CHOICE}'")
+    page.wait_for_function(f"{OPENED}.join() === '{CHOICE}'")
     page.get_by_role("button", name=SHOW).first.click()
     page.goto(f"{address}?once-more")
-    page.wait_for_function(f"{OPEN}.join() === '{TWO}'")
+    page.wait_for_function(f"{OPENED}.join() === '{TWO}'")
 
 
 def test_never_cover_holds_on_all_pages_and_in_other_tabs(page, address):
     other = page.context.new_page()
     other.goto(address)
     other.get_by_label(NEVER).check()
-    assert other.locator(COVER).count() == 0 and all(other.evaluate(SEEN))
+    assert other.locator(COVER).count() == 0 and all(other.evaluate(ANSWERS_VISIBLE))
     page.wait_for_function("!document.querySelector('.course-guess-cover')")
     reload(other)
-    assert other.get_by_label(NEVER).is_checked() and all(other.evaluate(SEEN))
+    assert other.get_by_label(NEVER).is_checked() and all(other.evaluate(ANSWERS_VISIBLE))
     other.get_by_label(NEVER).uncheck()
     page.locator(COVER).first.wait_for()
-    assert page.evaluate(OPEN) == []
+    assert page.evaluate(OPENED) == []

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from scratchformer_course.kit.facts import chapters
+from scratchformer_course.kit.chapter_facts import chapters
 from tests.site.browsing import DESK, PHONE, TOO_SMALL, axe_finds, parsed, reload
 from tests.site.conftest import ROOT
 

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 from book._ext import real_model_ext
-from lab.firefox import PROGRAM, Firefox
 from scratchformer.data import real_model
 from scratchformer_course.pages.model_settings import ROWS, model_settings
 from tests.node import Node
 from tests.site.browsing import LIVE, PHONE, TOO_SMALL, axe_finds, opened, parsed
 from tests.site.conftest import Quiet, serving
+from tests.site.firefox import PROGRAM, Firefox
 
 NAME, PART = "small.gguf", 1 << 16
 PANEL = ".sx-model-panel"
@@ -48,8 +48,8 @@ def file(tmp_path_factory):
     html = html.replace(real_model.SHA256, hashlib.sha256(data).hexdigest())
     (folder / "lone.html").write_text(html, encoding="utf-8")
     for name, address in (("page", NAME), ("without", "")):
-        held = f'<script type="text/plain" data-real-model="{address}"></script><main>'
-        (folder / f"{name}.html").write_text(html.replace("<main>", held), encoding="utf-8")
+        tag = f'<script type="text/plain" data-real-model="{address}"></script><main>'
+        (folder / f"{name}.html").write_text(html.replace("<main>", tag), encoding="utf-8")
     return SimpleNamespace(folder=folder, path=folder / NAME, data=data)
 
 
@@ -269,22 +269,24 @@ def test_the_build_puts_the_file_into_the_site_if_it_is_at_hand(
 
     if not can_link:
         monkeypatch.setattr("os.link", refuse)
-    put = tmp_path / real_model_ext.FOLDER / NAME
+    placed = tmp_path / real_model_ext.FOLDER / NAME
     for source in (str(file.path), str(file.path), ""):
         config = SimpleNamespace(real_model_file=source)
         builder = SimpleNamespace(format="html")
         app = SimpleNamespace(config=config, outdir=tmp_path, builder=builder)
         real_model_ext.put_model(app, None)
-        assert put.exists() == bool(source)
-        assert not source or (put.read_bytes() == file.data and put.samefile(source) == can_link)
+        assert placed.exists() == bool(source)
+        assert not source or (
+            placed.read_bytes() == file.data and placed.samefile(source) == can_link
+        )
 
 
 def test_the_page_names_the_file_that_the_site_has_and_nothing_of_it_is_there_without_javascript(
     site, browser
 ):
     page = site / "book" / "a_real_model.html"
-    (held,) = parsed(page).select("script[data-real-model]")
-    address = held["data-real-model"]
+    (tag,) = parsed(page).select("script[data-real-model]")
+    address = tag["data-real-model"]
     assert not address or (page.parent / address).is_file()
     with opened(browser, page.as_uri(), javascript=False) as shown:
         assert "30" in shown.locator(".live-figure table").inner_text()

@@ -1,11 +1,12 @@
 """What a page asks of a reader: stills, weights, the theme's scripts; and dark from the start."""
 
-import json
+import gzip
 import re
+from functools import cache
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from lab import page_weights
 from tests.site.browsing import opened, parsed
 from tests.site.conftest import ROOT, toc_pages
 
@@ -35,6 +36,22 @@ def test_each_has_a_still_figure_that_says_so_and_is_described(live_pages):
                 assert labelled.get("aria-label") or svg.get("aria-hidden"), f"{name}: {svg}"[:99]
 
 
+@cache
+def compressed(path):
+    """The bytes of a file as a server sends it."""
+    return len(gzip.compress(path.read_bytes(), 6))
+
+
+def weights(path):
+    """Of a page, compressed: HTML, live figures and pictures, and the files that pages share."""
+    tags = parsed(path).select("script, img, [rel=stylesheet], [rel=preload], [rel=icon]")
+    names = [tag.get("src") or tag.get("data-src") or tag.get("href") or "data:" for tag in tags]
+    local = [urlsplit(name).path for name in names if not re.match(r"data:|[a-z]+://", name)]
+    files = {(path.parent / unquote(name)).resolve() for name in local}
+    of_page = {file for file in files if {"live", "_images"} & {*file.parts}}
+    return sum(map(compressed, {path, *of_page})), sum(map(compressed, files - of_page))
+
+
 def test_a_page_carries_each_file_of_weights_once_and_is_no_heavier_than_a_reader_can_wait_for(
     live_pages, site
 ):
@@ -48,14 +65,8 @@ def test_a_page_carries_each_file_of_weights_once_and_is_no_heavier_than_a_reade
         held = [model for path in scripts for model in given.findall(path.read_text("utf-8"))]
         assert len(set(scripts)) == len(scripts), name
         assert sorted(held) == sorted(asked), "each once, and none that nobody asks for"
-        sizes = page_weights.sizes(site, name)
-        of_page = sum(sizes[part][1] for part in ("html", "live", "pictures"))
-        assert of_page <= HEAVIEST and sizes["all"][1] - of_page <= SHARED, f"{name}: {sizes}"
-
-
-def test_the_table_of_benchmarks_has_every_page():
-    stored = json.loads(page_weights.STORED.read_text(encoding="utf-8"))
-    assert list(stored["pages"]) == toc_pages(), "run python -m lab.page_weights --write"
+        of_page, shared = weights(site / f"{name}.html")
+        assert of_page <= HEAVIEST and shared <= SHARED, f"{name}: {of_page} and {shared} bytes"
 
 
 def test_the_playground_shows_or_names_each_figure_of_the_chapters(live_pages):

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from scratchformer.shipped import shipped_record
-from scratchformer_course.kit import facts
+from scratchformer_course.kit import chapter_facts
 from scratchformer_course.measurements import load_measurements
 from tests.quoted_numbers import absent
 from tests.site import browsing
@@ -15,7 +15,7 @@ from tests.site.browsing import DESK, number, numbers, opened, parsed, reload, r
 from tests.site.conftest import ROOT
 from tests.site.figures import fill, press, shipped
 
-CHAPTERS = facts.chapters(ROOT)
+CHAPTERS = chapter_facts.chapters(ROOT)
 PICTURE = "book/_pictures/welcome.png"
 
 
@@ -58,7 +58,7 @@ def test_cards_map_routes_and_parts_say_what_chapters_need_and_take(site):
     assert routes[-1]["data-route"].split() == list(CHAPTERS)
     assert not routes[0].select(".course-granted"), "the first takes nothing for granted"
     summed = [(route.h3, route["data-route"].split()) for route in routes]
-    summed += zip(article.select(".course-part"), facts.parts(ROOT).values(), strict=True)
+    summed += zip(article.select(".course-part"), chapter_facts.parts(ROOT).values(), strict=True)
     for heading, listed in summed:
         minutes = sum(CHAPTERS[name].minutes for name in listed)
         expected = [minutes] if minutes < 100 else list(divmod(minutes, 60))

@@ -133,7 +133,7 @@ def test_the_product_is_right_for_any_shape_and_any_strides(kind):
         for (const all of [a, b, c]) all.forEach((_, i) => { all[i] = random() - 0.5; });
         const A = turned & 1 ? M.view(a, 1, 0, m) : M.view(a, k);
         const B = turned & 2 ? M.view(b, 1, 0, k) : M.view(b, n);
-        const at = (V, i, j) => V.data[V.start + i * V.row + j * V.column];
+        const at = (V, i, j) => V.data[V.start + i * V.rowStride + j * V.columnStride];
         const expected = Array.from(c);
         for (let i = 0; i < m; i++) for (let j = 0; j < n; j++)
           for (let p = 0; p < k; p++) expected[i * n + j] += at(A, i, p) * at(B, p, j);
@@ -353,7 +353,7 @@ def test_a_run_that_diverges_ends_and_one_that_cannot_start_says_why():
 def test_a_run_that_is_measured_in_node_learns():
     text = torch.arange(1000) ** 2 % 13
     runner = SimpleNamespace(splits={"validation": (text[:900], text[900:])}, vocab_size=13)
-    run = tab.trained(runner, "validation", 0, RUN["config"], RUN["settings"])
+    run = tab.in_node(runner, 0, RUN["config"], RUN["settings"])
     assert 0 < run["loss"] < math.log(13) and run["seconds"] > 0
 
 

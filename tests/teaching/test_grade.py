@@ -33,67 +33,60 @@ BLOCK = """class FeedForward(nn.Module):
     def forward(self, x):
         return self.c_proj(nn.functional.gelu(self.c_fc(x), approximate="tanh"))
 """
+MARK = "checks.fading_scores(...)"  # behind each style
 CHECK_BLOCK = "checks9.FeedForward(FeedForward)"
-# What honest notebooks look like: the cells of each, of which one or more call the check.
+# What honest notebooks look like: the cells of each; where none calls the check, the last does.
 STYLES = {
-    "as the chapter has it": [f"{RIGHT}\n{CHECK}"],
+    "as the chapter has it": [RIGHT],
     "check in a cell of its own, shown by print": [RIGHT, f"print({CHECK})"],
-    "check assigned": [RIGHT, f"verdict = {CHECK}\nassert verdict"],
     "check in a loop in a function": [
-        f"{RIGHT}\ndef my_check():\n    for _ in range(2):\n        {CHECK}\nmy_check()"
+        f"{RIGHT}\ndef my_check():\n    for _ in range(2):\n        v = {CHECK}\nmy_check()"
     ],
-    "another name for the table": [RIGHT, "c = checks\nc.averaging_weights(averaging_weights)"],
-    "lambda in a walrus": [f"(averaging_weights := lambda T: {BODY})\n{CHECK}"],
-    "tuple assignment": [f"averaging_weights, other = (lambda T: {BODY}), 1\n{CHECK}"],
-    "chained and annotated": [f"a: object = lambda T: {BODY}\naveraging_weights = b = a\n{CHECK}"],
-    "defined under if, try and with": [
-        "if True:\n  try:\n    with torch.no_grad():\n      def averaging_weights(T):\n"
-        f"        return {BODY}\n  finally:\n    pass\n{CHECK}"
+    "another name for the check": [
+        f"check = checks.averaging_weights\n{RIGHT}",
+        "averaging_weights = check.choose(averaging_weights)",
+    ],
+    "bound by walrus, in a tuple, in a chain, with a type": [
+        f"(a := lambda T: {BODY})\nb, c = a, 1\nd: object = b\naveraging_weights = e = d"
+    ],
+    "defined under if, try and with, with a global, a print and a nested function": [
+        "N = 1\nif N:\n  try:\n    with torch.no_grad():\n      def averaging_weights(T):\n"
+        "        global N\n        print(T)\n        def inner():\n"
+        f"          return N * ({BODY})\n        return inner()\n  finally:\n    pass"
     ],
     "a helper named x_solution": [
         f"def averaging_weights_solution(T):\n    return {BODY}\n"
         "checks.averaging_weights(averaging_weights_solution)"
     ],
-    "a helper in an earlier cell, whose name is used again afterwards": [
+    "helpers in an earlier and a later cell, whose name is used again afterwards": [
         "def past(T):\n    return torch.ones(T, T).tril()",
-        f"def averaging_weights(T):\n    return past(T) / past(T).sum(1, keepdim=True)\n{CHECK}",
-        "past = 3",
+        "def averaging_weights(T):\n    return past(T) / later(T)",
+        f"def later(T):\n    return past(T).sum(1, keepdim=True)\n{CHECK}",
+        "past = averaging_weights = 3",
     ],
-    "a helper in a later cell": [
-        "def averaging_weights(T):\n    return later(T) / later(T).sum(1, keepdim=True)",
-        "def later(T):\n    return torch.ones(T, T).tril()",
+    "a wrong attempt and a broken cell first": [
+        "def averaging_weights(T):\n    return 1",
         CHECK,
+        "def averaging_weights(T:",
+        f"{RIGHT}\n{CHECK}",
     ],
-    "a wrong attempt first": ["def averaging_weights(T):\n    return 1", CHECK, RIGHT, CHECK],
-    "a broken cell first": ["def averaging_weights(T:", RIGHT, CHECK],
-    "a try-out after it": [RIGHT, CHECK, "averaging_weights = 'done'"],
-    "typed, and a docstring that talks of cheating": [
-        "def averaging_weights(T: int = 4) -> torch.Tensor:\n"
-        f'    """No __globals__, .solutions or _getframe."""\n    return {BODY}\n{CHECK}'
+    "typed, decorated, and a docstring that talks of cheating": [
+        "@functools.cache\ndef averaging_weights(T: int = 4) -> torch.Tensor:\n"
+        f'    """No __globals__, .solutions or _getframe."""\n    return {BODY}'
     ],
-    "decorated": [f"@functools.cache\ndef averaging_weights(T):\n    return {BODY}\n{CHECK}"],
-    "partial": [
-        f"averaging_weights = functools.partial(lambda start, T: {BODY}, 1)\n{CHECK}",
-    ],
-    "a method": [
-        f"class Mine:\n    def weights(self, T):\n        return {BODY}\n"
-        f"averaging_weights = Mine().weights\n{CHECK}"
-    ],
-    "a callable object": [
-        f"class Mine:\n    def __call__(self, T):\n        return {BODY}\n"
-        f"averaging_weights = Mine()\n{CHECK}"
-    ],
-    "a global, a print, a nested function": [
-        "N = 1\ndef averaging_weights(T):\n    global N\n    print(T)\n    def inner():\n"
-        f"        return N * ({BODY})\n    return inner()\n{CHECK}"
+    "callables that are no functions": [
+        f"class Mine:\n    def __call__(self, T):\n        return {BODY}",
+        "kinds = Mine(), Mine().__call__, functools.partial(Mine().__call__)\n"
+        f"for averaging_weights in kinds:\n    assert {CHECK}",
     ],
     "by NumPy": [
         "def averaging_weights(T):\n    past = np.tril(np.ones((T, T)))\n"
-        "    return torch.tensor(past / past.sum(1, keepdims=True)).float()\n" + CHECK
+        "    return torch.tensor(past / past.sum(1, keepdims=True)).float()"
     ],
     "magics in a titled cell": [f"# @title My weights\n%precision 3\n{RIGHT}\n%time {CHECK}"],
-    "chosen": [RIGHT, "averaging_weights = checks.averaging_weights.choose(averaging_weights)"],
-    "numbers of its own": [f"torch.manual_seed(3)\n{RIGHT}\n{CHECK}\ntorch.rand(2)"],
+    "random numbers and a star import": [
+        f"from torch import *\ntorch.manual_seed(3)\n{RIGHT}\n{CHECK}\ntorch.rand(2)"
+    ],
     "a class, and nn.init at the top": [
         f"{BLOCK}\nnn.init.zeros_(FeedForward(2, 4).c_fc.weight)",
         CHECK_BLOCK,
@@ -103,7 +96,6 @@ STYLES = {
         "class FeedForward(Base):\n    pass",
         f"FeedForward.forward = lambda self, x: self.later(x)\n{CHECK_BLOCK}",
     ],
-    "a star import": [f"from torch import *\n{RIGHT}\n{CHECK}"],
 }
 
 
@@ -122,11 +114,12 @@ def test_honest_styles_keep_their_points():
     table = "from scratchformer_course.ch09_block import exercises as checks9"
     everything = [IMPORTS + table]
     for style in STYLES.values():
-        everything += ["averaging_weights = FeedForward = ...", *style, "checks.fading_scores(...)"]
+        last = [] if "checks" in "".join(style) else [CHECK]
+        everything += ["averaging_weights = FeedForward = ...", *style, *last, MARK]
     passed, states = [], []
     for verdict in run(notebook(everything), "05_averaging", seed=3, seconds=60):
-        if verdict["exercise"] == "5.3":  # the mark behind each style
-            passed.append("passed" in states)
+        if verdict["exercise"] == "5.3":
+            passed.append(states[-1:] == ["passed"])
             states = []
         else:
             states.append(verdict["state"])
@@ -164,10 +157,9 @@ def test_the_worked_answers_of_a_chapter_count_for_nobody_and_a_reader_s_own_do(
 @pytest.mark.slow
 def test_a_wrong_answer_is_named_and_what_knows_the_listed_cases_alone_fails_on_fresh_ones():
     known = {case[0] for case in averaging_weights.cases}
-    sums = "def averaging_weights(T):\n    return torch.ones(T, T).tril()"
-    memory = f"def averaging_weights(T):\n    return ({BODY}) * (T in {known})"
-    cells = [IMPORTS, sums, CHECK, memory, CHECK]
-    first, second = run(notebook(cells), "05_averaging", seed=3, seconds=60)
+    sums, memory = "torch.ones(T, T).tril()", f"({BODY}) * (T in {known})"
+    cells = [f"averaging_weights = lambda T: {body}\n{CHECK}" for body in (sums, memory)]
+    first, second = run(notebook([IMPORTS, *cells]), "05_averaging", seed=3, seconds=60)
     assert first["state"] == "try again" and "sums, not means" in first["message"]
     assert averaging_weights(lambda T: averaging_weights.right(T) * (T in known))
     assert second["state"] == "try again", second

@@ -9,7 +9,7 @@ from readers import NOTEBOOKS, ROOT
 
 import scratchformer
 from scratchformer.shipped import shipped_record
-from scratchformer_course.kit import facts
+from scratchformer_course.kit import chapter_facts
 from scratchformer_course.measurements import load_measurements
 from scratchformer_course.teaching.tables import chapters, exercises
 from tests.quoted_numbers import NUMBER
@@ -45,7 +45,7 @@ def counted():
         "silent bugs": len(load_measurements("silent_bugs")["patients"]),
         "classes": len({*EXAMINED["healthy"], *(row["kind"] for row in built)}),
         "faulty": len({row["kind"] for row in built if row["verdict"] == "fault"}),
-        "hours": round(sum(c.minutes for c in facts.chapters(ROOT).values()) / 60),
+        "hours": round(sum(c.minutes for c in chapter_facts.chapters(ROOT).values()) / 60),
     }
 
 
@@ -54,7 +54,7 @@ def test_every_number_of_the_paper_is_counted_and_none_is_stale():
     for name in (RELEASE, "GPT-2", "CC BY 4.0"):  # their numbers count nothing
         assert name in text
         text = text.replace(name, "")
-    written = {found.rstrip(",") for found in NUMBER.findall(re.sub(r"@\w+", "", text))}
+    written = {number.rstrip(",") for number in NUMBER.findall(re.sub(r"@\w+", "", text))}
     assert written == set(map(str, counted().values())), counted()
 
 

@@ -10,7 +10,6 @@ import pytest
 
 import course
 
-MAKEFILE = (course.ROOT / "Makefile").read_text(encoding="utf-8")
 FILES = ("requirements.txt", "requirements-lab.txt", "pyproject.toml", "notebooks/01_bpe.ipynb")
 
 
@@ -46,11 +45,6 @@ def test_it_needs_the_standard_library_alone():
     names = {a.name for node in ast.walk(tree) if isinstance(node, ast.Import) for a in node.names}
     names |= {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     assert {name.split(".")[0] for name in names} <= sys.stdlib_module_names
-
-
-def test_make_hands_each_command_over():
-    listed = re.search(r"^COMMANDS := ((?:.*\\\n)*.*)", MAKEFILE, re.M)[1].replace("\\", " ")
-    assert set(listed.split()) == set(course.COMMANDS)
 
 
 def test_an_environment_is_made_once_and_again_when_a_requirement_changes(root, ran):

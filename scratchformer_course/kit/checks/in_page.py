@@ -26,11 +26,11 @@ exercises: dict[str, Exercise] = {}  # those of the chapter, by number
 names: dict[str, Any] = {}  # what the chapter's code finds, as in its notebook
 
 
-def open_chapter(room: str) -> None:
+def open_chapter(package: str) -> None:
     """Read the table of a slice, such as "ch01_bpe". Its exercises are solved at first."""
     if importlib.util.find_spec("regex") is None:
         sys.modules["regex"] = importlib.import_module(f"{__package__}.regex_by_re")
-    table = importlib.import_module(f"scratchformer_course.{room}.exercises")
+    table = importlib.import_module(f"scratchformer_course.{package}.exercises")
     names.update({"__name__": "__main__", "checks": table}, **getattr(table, "IN_NOTEBOOK", {}))
     for exercise in vars(table).values():
         if isinstance(exercise, Exercise):

@@ -9,8 +9,8 @@ from scratchformer_course.kit.checks.classes import as_function
 from scratchformer_course.kit.checks.compare import difference, error_in_words, is_tensor, matches
 from scratchformer_course.kit.checks.verdict import Wrong, expect
 
-AGAIN = 8  # calls of a function through which no page trains
-NEAR = 1e-3  # slopes add up more roundings than values
+MAX_REPEATS = 8  # calls of a function through which no page trains
+TOLERANCE = 1e-3  # slopes add up more roundings than values
 CUT = "`.data`, `.detach()`, `.item()` or NumPy cut it off from training"
 DROPS = "The values are right, but others in training, after `.train()`: no dropout is asked for"
 KEPT = "The values are right at first, but earlier calls change them: keep nothing back from a call"
@@ -25,34 +25,34 @@ def check_later_calls(
     needs slopes at all its inputs and parameters; of a function's arguments, those `wanted` do.
     """
     names: Sequence[str] = call.parameters
-    mine: dict = {}  # objects by the words of their settings
-    theirs: dict = {}
+    learner_objects: dict = {}  # objects by the words of their settings
+    reference_objects: dict = {}
     if call.is_class:
         names = list(inspect.signature(call.given.forward).parameters)  # `self`: the settings
         names += [f"input {i}" for i in range(len(names), max(map(len, cases), default=0))]
-        call.function = as_function(call.given, right, mine)
-        right, wanted = as_function(right, right, theirs), names
+        call.function = as_function(call.given, right, learner_objects)
+        right, wanted = as_function(right, right, reference_objects), names
 
     def checked(*given: Any) -> Any:
         call(*given).args = case  # as a message shows it
         if call.error is not None:
             raise Wrong(f"The values are right, but not so this later call: {call.failure()}")
         if not matches(call.value, expected):
-            why, shown = KEPT, f"`{call}` {difference(call.like(expected), expected)}"
+            reason, mismatch = KEPT, f"`{call}` {difference(call.like(expected), expected)}"
             if call.is_class:
-                mine[repr(case[0])].eval()
-                why = DROPS if matches(call(*given).value, expected) else KEPT
-            raise Wrong(f"{why}.\n{shown}.")
+                learner_objects[repr(case[0])].eval()
+                reason = DROPS if matches(call(*given).value, expected) else KEPT
+            raise Wrong(f"{reason}.\n{mismatch}.")
         return call.value
 
-    for case in [*cases, *reversed(cases)] if wanted else cases[:AGAIN][::-1]:
-        expected, known = _slopes(right, case, names, wanted, theirs)
+    for case in [*cases, *reversed(cases)] if wanted else cases[:MAX_REPEATS][::-1]:
+        expected, expected_slopes = _slopes(right, case, names, wanted, reference_objects)
         try:
-            _, slopes = _slopes(checked, case, names, wanted, mine)
+            _, slopes = _slopes(checked, case, names, wanted, learner_objects)
         except RuntimeError as error:
             words = error_in_words(error)
             raise Wrong(f"The values are right, but `backward()` fails: {words}.") from None
-        for name, slope in known.items():
+        for name, slope in expected_slopes.items():
             if slope is not None:
                 _compare(name, slopes.get(name), slope)
 
@@ -84,16 +84,18 @@ def _slopes(
 def _compare(name: str, slope: Any, right: Any) -> None:
     """Raise `Wrong` if a slope is missing or another one."""
     slope = 0 * right if slope is None else slope.to_dense().to(right.dtype)
-    near = NEAR * max(1.0, float(right.abs().max()))
-    none = f"The values are right, but no slopes reach `{name}`: {CUT}."
-    expect(slope.any() or right.abs().max() < near, none)
+    tolerance = TOLERANCE * max(1.0, float(right.abs().max()))
+    no_slopes = f"The values are right, but no slopes reach `{name}`: {CUT}."
+    expect(slope.any() or right.abs().max() < tolerance, no_slopes)
     if right.dim() == 2 and "." in name:
-        lost = (right.abs().amax(1) > near) & ~slope.any(dim=1)
-        lone = (
-            f"The values are right, but no slopes reach row {int(lost.int().argmax())} of `{name}`"
+        missing_rows = (right.abs().amax(1) > tolerance) & ~slope.any(dim=1)
+        row = int(missing_rows.int().argmax())
+        no_slopes_in_row = f"The values are right, but no slopes reach row {row} of `{name}`"
+        expect(
+            not missing_rows.any(),
+            f"{no_slopes_in_row}: training cannot change it. Is it a `padding_idx`?",
         )
-        expect(not lost.any(), f"{lone}: training cannot change it. Is it a `padding_idx`?")
-    if not slope.allclose(right, rtol=NEAR, atol=near):
+    if not slope.allclose(right, rtol=TOLERANCE, atol=tolerance):
         part = ": is a part cut off by `.data`, `.detach()` or `.item()`?"
         part = part if slope.isfinite().all() else "."
         wrong = f"The values are right, the slopes at `{name}` are not{part}"

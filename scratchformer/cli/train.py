@@ -26,13 +26,13 @@ from scratchformer.cli.run_config import (
 from scratchformer.cli.run_folder import RunFolder, best_of, lock_folder
 from scratchformer.cli.tokenizer_names import tokenizer_of
 from scratchformer.data import load_corpus, scored_split
-from scratchformer.data.folders import refuse_another_owner
 from scratchformer.data.token_files import fingerprint, read_header, read_tokens
 from scratchformer.training import History, TrainingConfig, TrainingState, distributed, train_on
 from scratchformer.training.devices import difference_from_cpu, name_of
+from scratchformer.training.resuming import settings_of
 
 
-def run(options: argparse.Namespace) -> None:
+def train(options: argparse.Namespace) -> None:
     """Train as the configuration says, and say how to go on when the run is stopped."""
     config = read_config(options.config, options.set)
     out = options.out or Path("runs", options.config.stem)
@@ -52,8 +52,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _run(config: dict[str, dict], out: Path, device: torch.device, resume: bool) -> None:
-    with distributed.local_main_first():
-        data = _read_data(DataConfig(**config["data"]))
+    data = _read_data(DataConfig(**config["data"]))
     training = TrainingConfig(**_entries_of(TrainingConfig, config))
     windows = RunConfig(**_entries_of(RunConfig, config))
     torch.manual_seed(training.seed)
@@ -62,8 +61,8 @@ def _run(config: dict[str, dict], out: Path, device: torch.device, resume: bool)
     model = model_class(config_class(vocab_size=data.tokenizer.vocab_size, **sizes))
     n_parameters = sum(p.numel() for p in model.parameters())
     T = model.context_length if windows.context_length is None else windows.context_length
-    sampler, given = sampler_class(windows.sampler), config["training"]
-    sampling = {name: given[name] for name in options_of(sampler) if name in given}
+    sampler, table = sampler_class(windows.sampler), config["training"]
+    sampling = {name: table[name] for name in options_of(sampler) if name in table}
     # Refuses sizes that make no batch, before anything is written.
     batches = sampler(data.train_ids, windows.batch_size, T, training.seed, **sampling)
     if model.context_length < batches.context_length:
@@ -71,36 +70,28 @@ def _run(config: dict[str, dict], out: Path, device: torch.device, resume: bool)
             f"[training] has windows of {batches.context_length}, expected at most the model's "
             f"context_length, {model.context_length}"
         )
-    refuse_another_owner(out, "a run")
     device = _checked(device, model, data.train_ids, T)
     if device.type == "cuda":
         torch.set_float32_matmul_precision("high")  # TF32, where bfloat16 is not asked for
     with lock_folder(out):
-        folder = RunFolder(out)
-        described = {**config, "sums": data.sums}
-        header = folder.check(described, resume)
+        tokens = [len(data.train_ids), len(data.val_ids)]
+        identity = {"batch_size": windows.batch_size, "context_length": T, **sampling}
+        identity |= {"tokens": tokens, "sampler": windows.sampler, **data.sums}
+        identity |= {"type": config["model"].get("type", "gpt")}
+        folder = RunFolder(out, {**config, "sums": data.sums}, data.tokenizer)
+        header = folder.check(settings_of(training, model, identity), resume)
         distributed.barrier()  # all have looked before one writes
         model.to(device)
-        tokens = [len(data.train_ids), len(data.val_ids)]
-        identity = {"context_length": T, **sampling, "tokens": tokens}
-        sampled = batches, model, data.val_ids, training, windows.batch_size, identity
-        learn = functools.partial(train_on, *sampled)
-        try:
-            if distributed.rank() == 0:
-                folder.begin(described, data.tokenizer)
-                if header:
-                    folder.save_best_of(header, model)
-                n = distributed.world_size()
-                several = f" × {n} processes" if n > 1 else ""
-                ids = f"{len(data.train_ids):,} ids to train on"
-                print(f"{out}: {n_parameters:,} parameters on {name_of(device)}{several}, {ids}")
-            _train(learn, model, folder, training.steps, header.get("step", 0))
-        except BaseException as error:
-            folder.undo()
-            if type(error).__module__.startswith(("torch._inductor", "torch._dynamo")):
-                reason = str(error).strip().split("\n")[0]
-                raise ValueError(f"compile = true does not work: {reason}") from error
-            raise
+        if distributed.rank() == 0:
+            if header:
+                folder.save_best_of(header, model)
+            n = distributed.world_size()
+            several = f" × {n} processes" if n > 1 else ""
+            ids = f"{len(data.train_ids):,} ids to train on"
+            print(f"{out}: {n_parameters:,} parameters on {name_of(device)}{several}, {ids}")
+        arguments = batches, model, data.val_ids, training, windows.batch_size, identity
+        learn = functools.partial(train_on, *arguments)
+        _train(learn, model, folder, training.steps, header.get("step", 0))
 
 
 def _train(
@@ -113,14 +104,13 @@ def _train(
         def after_step(state: TrainingState) -> None:
             with contextlib.suppress(OSError):  # who watched has gone: the run goes on
                 bar.update()
-            folder.has_stepped = True
             if not state.evaluated:
                 return
             history = state.history
             if best_of(history) == len(history.steps) - 1:
                 folder.save(model, folder.path / "best")
             if speaks:
-                folder.write_losses(history)
+                folder.write(history)
                 losses = f"training {history.train_loss[-1]:.4f}"
                 losses += f", validation {history.val_loss[-1]:.4f} nats per token"
                 with contextlib.suppress(OSError):
@@ -129,7 +119,7 @@ def _train(
         history = learn(callbacks=[after_step], checkpoint=folder.checkpoint, resume=first > 0)
     folder.save(model, folder.path)
     if speaks:
-        folder.write_losses(history)
+        folder.write(history)
         step, loss = history.steps[best_of(history)], history.val_loss[best_of(history)]
         files = "model.safetensors, config.json, tokenizer.json, history.json and loss.png"
         print(f"{folder.path}: {files}")
@@ -195,15 +185,6 @@ def _read_data(config: DataConfig) -> Data:
         raise ValueError(f"{paths[0]} and {paths[1]} are not of one text: prepare them again")
     train_ids, val_ids = (read_tokens(path, tokenizer) for path in paths)
     for path, ids in zip(paths, (train_ids, val_ids), strict=True):
-        _refuse_unknown_ids(path, ids, tokenizer.vocab_size)
+        if (largest := int(ids.numpy().max())) >= tokenizer.vocab_size:
+            raise ValueError(f"{path} is damaged: it holds the id {largest}, which no token has")
     return Data(train_ids, val_ids, tokenizer, sums)
-
-
-def _refuse_unknown_ids(path: Path, ids: Tensor, vocab_size: int) -> None:
-    """Raise ValueError for an id beyond the vocabulary; reads the file once, in chunks."""
-    for chunk in ids.split(2**24):
-        largest = int(chunk.int().max())
-        if largest >= vocab_size:
-            raise ValueError(
-                f"{path} is damaged: it holds the id {largest}, expected less than {vocab_size}"
-            )
