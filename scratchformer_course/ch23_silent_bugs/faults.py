@@ -92,8 +92,8 @@ ALL = (
         "mask_after_softmax", "attention", "The mask comes after the softmax",
         attention.scaled_dot_product_attention,
         {
-            "        scores = scores.masked_fill(~(mask | empty), -math.inf)\n": "",
-            "masked_fill(empty, 0.0)": "masked_fill(~mask, 0.0)",
+            "        scores = scores.masked_fill(~(mask | fully_masked), -math.inf)\n": "",
+            "masked_fill(fully_masked, 0.0)": "masked_fill(~mask, 0.0)",
         },
         inv.weights_sum_to_one, how="prefixes",
     ),
