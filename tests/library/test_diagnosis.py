@@ -144,25 +144,26 @@ class PostNorm(Embedded):
 
 
 class RoFormer(nn.Module):
-    """Frozen sines turn queries and keys; a norm may follow the rotation."""
+    """Frozen sines turn queries and keys; a norm may follow, or keys may turn the other way."""
 
-    def __init__(self, norm=None):
+    def __init__(self, norm=None, backwards=False):
         super().__init__()
         angles = torch.arange(24)[:, None] * 0.5 ** torch.arange(4)
         table = torch.cat([angles.sin(), angles.cos()], dim=-1)
         self.places = nn.Embedding.from_pretrained(table, freeze=True)
         self.wte, self.qkv, self.head = nn.Embedding(31, 8), nn.Linear(8, 24), nn.Linear(8, 31)
-        self.norm = norm or nn.Identity()
+        self.norm, self.backwards = norm or nn.Identity(), backwards
 
-    def rotate(self, x):
-        sin, cos = self.places(torch.arange(x.shape[1])).chunk(2, dim=-1)
+    def rotate(self, x, backwards=False):
+        places = torch.arange(x.shape[1])
+        sin, cos = self.places(23 - places if backwards else places).chunk(2, dim=-1)
         a, b = x.chunk(2, dim=-1)
         return self.norm(torch.cat([a * cos - b * sin, b * cos + a * sin], dim=-1))
 
     def forward(self, ids):
         x = self.wte(ids)
         q, k, v = self.qkv(x).chunk(3, dim=-1)
-        scores = self.rotate(q) @ self.rotate(k).mT / 8**0.5
+        scores = self.rotate(q) @ self.rotate(k, self.backwards).mT / 8**0.5
         return self.head(x + scores.masked_fill(later(ids.shape[1]), -math.inf).softmax(-1) @ v)
 
 
@@ -432,6 +433,20 @@ def test_a_fault_of_attention_is_named(monkeypatch, fault):
     edited, test, suspect = ATTENTION_FAULTS[fault]
     monkeypatch.setattr(attention, "_attend", edited)
     assert_fault(diagnose(gpt()), test, suspect)
+
+
+def test_queries_and_keys_that_turn_apart_are_named():
+    report = diagnose(RoFormer(backwards=True), 31, 24)
+    assert_fault(report, "positions", "queries and keys turn apart")
+
+
+def test_a_place_that_looks_back_less_far_than_others_is_named(monkeypatch):
+    def last_is_short(T):
+        return later(T) | ((torch.arange(T) < T - 4) & (torch.arange(T) == T - 1)[:, None])
+
+    monkeypatch.setattr(attention, "_attend", attend(closed=last_is_short))
+    report = diagnose(Around(lambda self, ids: self.net(ids)), 31, 24)
+    assert_fault(report, "context", "bare reshape")
 
 
 def test_slopes_are_no_fault(monkeypatch):
