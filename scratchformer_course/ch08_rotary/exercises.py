@@ -20,7 +20,7 @@ rotate = exercise(
     "8.1",
     "rotate(pair: (2,), angle: float, in radians) -> (2,), turned counter-clockwise",
     cases=[(torch.tensor([2.0, 1.0]), 0.5), (torch.tensor([-1.0, 3.0]), 2.0)],
-    more=drawn(8, lambda draw: (normal(draw, 2, scale=5.0), draw.uniform(-9, 9))),
+    more=drawn(24, lambda draw: (normal(draw, 2, scale=5.0), draw.uniform(-9, 9))),
     right=[right_rotate],
     hints=[
         "Where do the arrows (1, 0) and (0, 1) end, and how many steps do you take along each?",
