@@ -40,15 +40,7 @@ adamw_step = exercise(
     "11.1",
     "adamw_step(w, grad, m, v, t, lr, decay) -> (w, m, v) after update number t = 1, 2, …",
     cases=(
-        (
-            torch.ones(3),
-            torch.tensor([1e-8, 0.0, -2.0]),
-            torch.zeros(3),
-            torch.zeros(3),
-            1,
-            0.1,
-            0.0,
-        ),
+        (torch.ones(3), torch.tensor([1e-8, 0.0, -2.0]), *torch.zeros(2, 3), 1, 0.1, 0.0),
         (*torch.tensor([[1.0, -2.0], [0.5, -0.1], [0.2, 0.1], [0.04, 0.5]]), 3, 0.1, 0.5),
     ),
     more=drawn(12, _updated),

@@ -16,15 +16,15 @@ DROPS = " -> nn.functional.dropout({}, 0.1, self.training)"
 WRONG = {
     "matrix_product": ["in range(len(a)) -> in range(min(8, len(a)))"],
     "pairs_of": ["i + window + 1 -> i + min(window, 5) + 1"],
-    "nearest": ["similar[i] = -2 -> similar[i] = -2; similar[16:] = -2"],
     "merge_pair": [
-        "word[i : i + 2] == pair -> i + 1 < len(word) and word[i] + word[i + 1] == pair[0] + pair[1]",
+        "word[i : i + 2] == pair -> word[i + 1 :] and word[i] + word[i + 1] == pair[0] + pair[1]",
         "word[i] + word[i + 1] -> ''.join(word[i : i + 2])",
         "word[i : i + 2] == pair -> word[i : i + 2] == pair and word[i + 1 : i + 3] != pair",
     ],
     "nearest": [
+        "similar[i] = -2 -> similar[i] = -2; similar[16:] = -2",
         "similar[i] = -2 -> pass\n"
-        "topk(k).indices -> sort(descending=True, stable=True).indices[1 : k + 1]"
+        "topk(k).indices -> sort(descending=True, stable=True).indices[1 : k + 1]",
     ],
     "sinusoidal": ["pairs.flatten(1) -> pairs.flatten(1).bfloat16()"],
     "cross_entropy": ["logits.max(dim=1, keepdim=True).values -> logits.max()"],
