@@ -30,9 +30,9 @@ nearest = exercise(
     "2.1",
     "nearest(vectors: (V, C), i: int, k: int) -> list of k ids, most similar to i first",
     cases=(
-        (VECTORS, 0, 3),
+        (VECTORS, 4, 3),
         (torch.tensor([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]]), 0, 2),  # its opposite comes last
-        (torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), 0, 1),  # its equal is another word
+        (torch.tensor([[2.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), 1, 1),  # its equal is another word
     ),
     more=drawn(12, _directions, ties=False),
     right=[right_nearest],

@@ -9,6 +9,7 @@ from scratchformer_course.kit.checks.cases import drawn, integers, normal
 from scratchformer_course.kit.checks.engine import exercise
 from scratchformer_course.kit.checks.mistakes import edits, mistake
 from scratchformer_course.kit.checks.question import number
+from scratchformer_course.kit.checks.verdict import Wrong, expect
 
 LOGITS = torch.tensor([[2.0, 1.0, -1.0], [0.5, -0.5, 0.0], [1.0, 3.0, 2.0], [-2.0, 0.0, 1.0]])
 
@@ -117,10 +118,21 @@ class RightTextNetwork(nn.Module):
         return self.out(self.hidden(joined).relu())
 
 
+def judge_text_network(call):
+    praise = TextNetwork.compare(call)
+    ids = torch.tensor([[3, 0, 5, 2]])
+    try:
+        logits = call.given(**SIZES).double()(ids)
+    except RuntimeError as error:
+        raise Wrong(f"The values are right, but after `.double()` it fails: {error}.") from None
+    expect(logits.dtype == torch.float64, "The values are right, but `.double()` changes nothing.")
+    return praise
+
+
 def _sizes_and_ids(draw):
     V, T = draw.size(2, 29, 90), draw.size(1, 5, 30)
     sizes = {"vocab_size": V, "length": T, "d_model": draw.randint(1, 8)}
-    return sizes | {"d_hidden": draw.randint(3, 40)}, integers(draw, V, draw.randint(1, 8), T)
+    return sizes | {"d_hidden": draw.randint(3, 40)}, integers(draw, V, draw.size(2, 8, 1), T)
 
 
 def _logit_of_id_0(cls):
@@ -141,6 +153,7 @@ TextNetwork = exercise(
     "TextNetwork(vocab_size, length, d_model, d_hidden)(ids: (B, T)) -> logits (B, V)",
     cases=((SIZES, torch.tensor([[3, 0, 5, 2], [1, 1, 4, 0], [5, 2, 3, 3]])),),
     more=drawn(4, _sizes_and_ids),
+    judge=judge_text_network,
     right=[RightTextNetwork],
     hints=[
         "How many numbers go into the hidden layer, if the rows of all `length` characters are "

@@ -139,7 +139,7 @@ def right_split_heads(x, n_heads):
 
 def _wide(draw):
     H, T, D = draw.size(1, 4, 16), draw.size(1, 4, 20), draw.size(1, 4, 10)
-    return normal(draw, draw.randint(1, 3), T, H * D), H
+    return normal(draw, T, draw.randint(1, 3), H * D).transpose(0, 1), H  # not contiguous
 
 
 split_heads = exercise(

@@ -20,7 +20,7 @@ rotate = exercise(
     "8.1",
     "rotate(pair: (2,), angle: float, in radians) -> (2,), turned counter-clockwise",
     cases=[(torch.tensor([2.0, 1.0]), 0.5), (torch.tensor([-1.0, 3.0]), 2.0)],
-    more=drawn(8, lambda draw: (normal(draw, 2, scale=5.0), draw.uniform(-9, 9))),
+    more=drawn(24, lambda draw: (normal(draw, 2, scale=5.0), draw.uniform(-9, 9))),
     right=[right_rotate],
     hints=[
         "Where do the arrows (1, 0) and (0, 1) end, and how many steps do you take along each?",
@@ -168,6 +168,10 @@ ignores_the_start = exercise(
         "at_0, at_100 -> at_0.sum(), at_100.sum()": "All numbers of all rows must stay: "
         "compare each of them, by the absolute value of its difference. A sum or a length can "
         "stay while they move",
+        "torch.allclose -> not torch.allclose": "It is the wrong way round: True means that the "
+        "outputs stay",
+        "torch.allclose(at_0, at_100, atol=1e-4) -> bool((at_0 - at_100).max() < 1e-4)": "A "
+        "difference below 0 counts too: take `abs()` of all first",
         "1e-4 -> 1e-3": "A small difference is taken for rounding: allow no more than `atol=1e-4`",
     },
 )

@@ -38,7 +38,10 @@ FeedForward = exercise(
     "9.1",
     "FeedForward(d_model, d_ff): x (..., C) -> (..., C), up to d_ff, activation, down again. Its "
     "two linear layers are called `c_fc` and `c_proj`.",
-    cases=[({"d_model": C, "d_ff": 6}, 3 * _random(0, 2, 3, C)) for C in (4, 3)],
+    cases=(
+        ({"d_model": 4, "d_ff": 6}, 3 * _random(0, 2, 3, 4)),
+        ({"d_model": 3, "d_ff": 6}, 30 * _random(0, 2, 3, 2, 3)),
+    ),
     praise="`FeedForward` is right: up, bend, down, for each position by itself.",
     right=[RightFeedForward],
     hints=[
@@ -80,7 +83,7 @@ layer_norm = exercise(
     "9.2",
     "layer_norm(x: (..., C), weight: (C,), bias: (C,), eps) -> like x, equal to nn.LayerNorm's",
     cases=(
-        (torch.tensor([[1000.0, 1000.5, 1001.0]]), *_random(25, 2, 3), 1e-5),
+        (torch.tensor([[1000.0, 1000.5, 1001.0], [0.0, 1.0, 3.0]]), *_random(25, 2, 3), 1e-5),
         (torch.tensor([[7.0, 7.0, 7.0, 7.0], [0.0, 0.0, 0.0, 0.01]]), *_random(22, 2, 4), 1e-5),
     ),
     slopes=["x", "weight", "bias"],
@@ -183,8 +186,9 @@ def judge_only_the_king(call):
     expect(weight.shape == (8,), f"`weight` has shape {tuple(weight.shape)}, expected (8,).")
     meanings = itertools.product((0.0, 1.0), repeat=3)  # royal, aged, asleep or not
     pairs = itertools.product(torch.eye(4).tolist(), meanings)
-    words = torch.tensor([[*kind, *has, 0.0] for kind, has in pairs])  # (32, 8)
-    x = words + 0.1 * _random(11, *words.shape).clamp(-1, 1)  # attention and norms are never exact
+    words = torch.tensor([[*kind, *has, 0.0] for kind, has in pairs]).repeat(2, 1)  # (64, 8)
+    noise = 0.1 * _random(11, 32, 8).clamp(-1, 1)  # attention and norms are never exact
+    x = words + torch.cat((noise, -noise))
     hush = (x @ weight.float() + bias).relu()
     is_king = words[:, [2, 4, 6]].sum(dim=1) == 3
     for word, level, is_due in zip(words.tolist(), hush.tolist(), is_king.tolist(), strict=True):

@@ -32,7 +32,7 @@ bigram_counts = exercise(
     "10.1",
     "bigram_counts(ids: (N,) int64, vocab_size) -> (V, V) counts, row = current, column = next",
     cases=(
-        (torch.tensor([2, 0, 1, 0, 1, 2, 2]), 4),
+        (torch.tensor([2, 2, 0, 1, 0, 1, 2]), 4),
         (torch.tensor([1, 0, *[1] * 33_000]), 2),  # more than 16 bits can count
     ),
     more=drawn(8, _ids_of_few),
@@ -201,13 +201,14 @@ def judge_sample_next(call):
     expect(first != other, alike)
     for temperature, logits in ((0.5, LOGITS), (2.0, UNSORTED), (0.05, LOGITS / 10)):
         _expect_shares(_draws(call, temperature, 5, 450, logits), temperature, logits)
-    rare = len(set(_draws(call, 4.0, 6, 900, MANY)) - {0})  # 34 on average
-    few = f"Of 199 rare tokens, which have 4 % together, only {rare} came in 900 draws: each may."
+    rare = len(set(_draws(call, 4.0, 6, 890, MANY)) - {0})  # 34 on average
+    few = f"Of 199 rare tokens, which have 4 % together, only {rare} came in 890 draws: each may."
     expect(rare > 17, few)
     why = "`exp` makes infinity or 0 of logits far from 0: use `torch.softmax`"
     for shift in (1000, -1000):
         tokens = _draws(call, 1.0, 4, 5, torch.tensor([-100.0, 0.0, -200.0]) + shift, why)
         expect(set(tokens) == {1}, f"{why}.")
+    _draws(call, 0.01, 7, 10, torch.zeros(65), "The logits are divided, before the softmax")
 
 
 sample_next = exercise(
@@ -255,7 +256,9 @@ def _shipped():
 
 @torch.no_grad()
 def judge_far_pair(call):
-    pair = call(SAME).like(("ab", "cb"), "Return two texts: `return one, other`.")
+    call(SAME)
+    call.value = tuple(call.value) if isinstance(call.value, list) else call.value
+    pair = call.like(("ab", "cb"), "Return two texts: `return one, other`.")
     model, tok = _shipped()
     for text in pair:
         unknown = sorted({c for c in text if c not in tok.ids})

@@ -16,9 +16,23 @@ DROPS = " -> nn.functional.dropout({}, 0.1, self.training)"
 WRONG = {
     "matrix_product": ["in range(len(a)) -> in range(min(8, len(a)))"],
     "pairs_of": ["i + window + 1 -> i + min(window, 5) + 1"],
-    "nearest": ["similar[i] = -2 -> similar[i] = -2; similar[16:] = -2"],
+    "merge_pair": [
+        "word[i : i + 2] == pair -> word[i + 1 :] and word[i] + word[i + 1] == pair[0] + pair[1]",
+        "word[i] + word[i + 1] -> ''.join(word[i : i + 2])",
+        "word[i : i + 2] == pair -> word[i : i + 2] == pair and word[i + 1 : i + 3] != pair",
+    ],
+    "nearest": [
+        "similar[i] = -2 -> similar[i] = -2; similar[16:] = -2",
+        "similar[i] = -2 -> pass\n"
+        "topk(k).indices -> sort(descending=True, stable=True).indices[1 : k + 1]",
+    ],
+    "sinusoidal": ["pairs.flatten(1) -> pairs.flatten(1).bfloat16()"],
     "cross_entropy": ["logits.max(dim=1, keepdim=True).values -> logits.max()"],
-    "TextNetwork": [f"self.hidden(joined).relu(){DROPS.format('self.hidden(joined).relu()')}"],
+    "TextNetwork": [
+        f"self.hidden(joined).relu(){DROPS.format('self.hidden(joined).relu()')}",
+        "flatten(1) -> flatten(1).float()",
+        ".relu()) -> .relu()).squeeze(0)",
+    ],
     "masked_softmax": ["-math.inf -> -1e9"],
     "fading_scores": ["- torch.arange(T) -> - torch.arange(T); back = back.clamp(max=8)"],
     "attention": [
@@ -28,13 +42,22 @@ WRONG = {
         "masked_fill(~mask, -> masked_fill((~mask) | (scores == 0),",
     ],
     "MultiHeadAttention": [f"heads.reshape(x.shape){DROPS.format('heads.reshape(x.shape)')}"],
+    "split_heads": [
+        "x.view(B, T, n_heads, C // n_heads) -> "
+        "x.as_strided((B, T, n_heads, C // n_heads), (T * C, C, C // n_heads, 1))"
+    ],
+    "rotate": ["a, b = pair -> a, b = pair; angle = angle % math.pi if angle > 0 else angle"],
     "rotary": ["outer(positions, -> outer(positions.bfloat16().float(),"],
     "ignores_the_start": [
         "at_0, at_100 -> at_0.mean(0), at_100.mean(0)",
         "at_0, at_100 -> at_0.sort(0).values, at_100.sort(0).values",
         "at_0, at_100 -> at_0[0], at_100[0]",
     ],
-    "FeedForward": [f"self.c_fc(x){DROPS.format('self.c_fc(x)')}"],
+    "FeedForward": [
+        f"self.c_fc(x){DROPS.format('self.c_fc(x)')}",
+        "self.c_fc(x) -> self.c_fc(x).clamp(max=6)",
+        "self.c_fc(x) -> self.c_fc(x.view(-1, x.shape[-1]))",
+    ],
     "layer_norm": ["variance + eps -> variance.detach() + eps"],
     "TransformerBlock": [
         f"self.ln_2(x){DROPS.format('self.ln_2(x)')}",
@@ -43,11 +66,18 @@ WRONG = {
     "bigram_counts": [
         "ids[:-1] * vocab_size -> (ids[:-1] * vocab_size).short()",
         ".float() -> .short().float()",
+        ".float() -> .half()",
     ],
     "GPT": ["std=0.02) -> std=0.02 if p.shape[0] != d_model else 0.01)"],
     "sample_next": [
         "logits / temperature -> logits / min(temperature, 2)",
+        "(logits / temperature, dim=-1) -> (logits, dim=-1) ** (1 / temperature)",
         "torch.multinomial(p -> torch.multinomial(p.where(p >= p.topk(min(50, len(p)))[0][-1], 0)",
+    ],
+    "only_the_king": ["= 12 -> = 1200\n-30.0 -> -3590.0"],
+    "warmup_cosine": [
+        " / 2 -> / 2 if warmup else lr",
+        "progress = ( -> progress = warmup / warmup * (",
     ],
     "update": [
         "in batches -> in batches[:3]",
@@ -122,6 +152,7 @@ RIGHT = [
     ("patch", in_one_slice),
     ("cache_difference", of_each_text),
     ("rotary", by_angles_in_double_precision),
+    ("cross_entropy", lambda logits, targets: F.cross_entropy(logits.double(), targets)),
     ("layer_norm", lambda x, weight, bias, eps: F.layer_norm(x, x.shape[-1:], weight, bias, eps)),
     ("masked_softmax", lambda s, mask: s.masked_fill(~mask, torch.finfo(s.dtype).min).softmax(1)),
     ("moves", by_batched_products),
