@@ -54,7 +54,8 @@ COURSE_ROOMS = {
     "pages": {"kit", "measurements"},
     "page_model": {"kit"},
     "tab_trainer": {"kit", "measurements", "page_model"},
-    "a slice": {"kit", "measurements", "page_model", "tab_trainer"},
+    "real_model": {"kit", "page_model"},
+    "a slice": {"kit", "measurements", "page_model", "tab_trainer", "real_model"},
     "teaching": {"kit", "a slice"},
 }
 SLICE_FILES = {"exercises.py", "drawings.py", "live.py", "live.js", "live.css", "model.py"}

@@ -74,7 +74,8 @@ def house():
     d.text_from(18, 160, "one slice a chapter", "query")
     rooms = (*slices[:2], "…", *slices[-2:], "pages")
     d.row(14, 170, rooms, (68, 34), ("query", 0.12), 76.8)
-    d.row(14, 242, ("page_model", "tab_trainer"), (144, 40), ("key", 0.12), 154)
+    rooms = ("tab_trainer", "page_model", "real_model")
+    d.row(14, 242, rooms, (112, 40), ("key", 0.12), 126)
     d.box(14, 316, 298, 36, "kit", "value")
     d.box(322, 316, 144, 36, "measurements", "value")
     library = "scratchformer: the library\nfiles → data → … → generation"
@@ -85,7 +86,8 @@ def house():
         (86, 282, 86, 316),
         (240, 364, 240, 400),
         (201, 146, 201, 170),
-        (168, 262, 158, 262),
+        (126, 262, 140, 262),
+        (266, 262, 252, 262),
         (394, 204, 394, 316),
     ):
         d.arrow(x1, y1, x2, y2)
@@ -95,7 +97,8 @@ def house():
         "Six floors. On top stand notebooks, book, lab, tools and tests, which may import all "
         "that is below. Under them lies scratchformer_course: first teaching, which knows the "
         f"slices; then the slices, one for each chapter, from {slices[0]} to {slices[-1]}, and "
-        "pages for the other pages, with no arrow between them; then page_model and tab_trainer; "
+        "pages for the other pages, with no arrow between them; then page_model, and "
+        "beside it tab_trainer and real_model, which know it; "
         "then kit and measurements. The ground floor is scratchformer, the library, which runs "
         "from files and data to generation, and imports nothing from above."
     )

@@ -1,0 +1,193 @@
+// The matrices of a model in 4 and 8 bits, all in one memory, and their products with vectors.
+//
+// A block is 32 neighbours in a row of a matrix. In memory its scale is a float32, so that
+//   in 4 bits it takes 24 bytes: scale, minimum, and 32 numbers from 0 to 15, i and i + 16 in a byte
+//   in 8 bits it takes 36 bytes: scale, and 32 numbers from -128 to 127.
+// A weight is number * scale + minimum, to the last bit what PyTorch computes with. Where the browser
+// has WebAssembly's SIMD, a small program (packed_product.wat) unpacks each block once and uses it
+// for several tokens. Elsewhere plain JavaScript does the same.
+
+course.define("packed", () => {
+  // packed_product.wat in base64; tests/real_model/test_packed.py assembles it again
+  const PROGRAM =
+    "AGFzbQEAAAABDAFgCH9/f39/f39/AAINAQFtBm1lbW9yeQIAAQMCAQAHCwEHcHJvZHVjdAAACo8GAYwGAgZ/EHsgASELA0AgBCEIIAIhDANAIAP9CQIAIQ4gAEEERgRAIAP9CQIEIQ8gA/0AAgghECAQQQT9bSESIBD9DA8PDw8PDw8PDw8PDw8PDw/9TiERIBH9iQEhEyAOIBP9pwH9+gH95gEgD/3kASEUIA4gE/2oAf36Af3mASAP/eQBIRUgEf2KASETIA4gE/2nAf36Af3mASAP/eQBIRYgDiAT/agB/foB/eYBIA/95AEhFyAS/YkBIRMgDiAT/acB/foB/eYBIA/95AEhGCAOIBP9qAH9+gH95gEgD/3kASEZIBL9igEhEyAOIBP9pwH9+gH95gEgD/3kASEaIA4gE/2oAf36Af3mASAP/eQBIRsgA0EYaiEDBSAD/QACBCEQIBD9hwEhEyAOIBP9pwH9+gH95gEhFCAOIBP9qAH9+gH95gEhFSAQ/YgBIRMgDiAT/acB/foB/eYBIRYgDiAT/agB/foB/eYBIRcgA/0AAhQhECAQ/YcBIRMgDiAT/acB/foB/eYBIRggDiAT/agB/foB/eYBIRkgEP2IASETIA4gE/2nAf36Af3mASEaIA4gE/2oAf36Af3mASEbIANBJGohAwsgBiEJIAUhDQNAIBQgCP0AAgD95gEhHCAVIAj9AAIQ/eYBIR0gHCAWIAj9AAIg/eYB/eQBIRwgHSAXIAj9AAIw/eYB/eQBIR0gHCAYIAj9AAJA/eYB/eQBIRwgHSAZIAj9AAJQ/eYB/eQBIR0gHCAaIAj9AAJg/eYB/eQBIRwgHSAbIAj9AAJw/eYB/eQBIR0gCSAJ/QAEACAcIB395AH95AH9CwQAIAhBgAFqIQggCUEQaiEJIA1BAWshDSANDQALIAxBAWshDCAMDQALIAYhCSAFIQ0gByEKA0AgCf0ABAAhHCAKIBz9HwAgHP0fAZIgHP0fAiAc/R8DkpI4AgAgCf0MAAAAAAAAAAAAAAAAAAAAAP0LBAAgCiABQQRsaiEKIAlBEGohCSANQQFrIQ0gDQ0ACyAHQQRqIQcgC0EBayELIAsNAAsLAOwBBG5hbWUCsQEBAB4ABGJpdHMBBHJvd3MCBmJsb2NrcwMBdwQHZmlyc3RfeAUGdG9rZW5zBglmaXJzdF9zdW0HB2ZpcnN0X3kIAXgJA3N1bQoBeQsDcm93DAVibG9jaw0FdG9rZW4OBXNjYWxlDwdtaW5pbXVtEAVieXRlcxEDbG93EgRoaWdoEwVwYWlycxQCdzAVAncxFgJ3MhcCdzMYAnc0GQJ3NRoCdzYbAnc3HARldmVuHQNvZGQDMQEABAAIZWFjaF9yb3cBCmVhY2hfYmxvY2sDCmVhY2hfdG9rZW4ECmVhY2hfdG9rZW4=";
+  const TOKENS = 16; // that the program takes at once
+  const BYTES = { 4: 24, 8: 36 }; // of a block in memory
+
+  // 16 bits of the file -> a number: sign, 5 bits of exponent, 10 bits of fraction
+  const float16 = Float32Array.from({ length: 65536 }, (_, bits) => {
+    const sign = bits >> 15 ? -1 : 1;
+    const exponent = (bits >> 10) & 31;
+    const part = (bits & 1023) / 1024;
+    return sign * (exponent ? (1 + part) * 2 ** (exponent - 15) : part / 2 ** 14);
+  });
+
+  // ---- memory ----
+
+  // Room for matrices {name, rows, columns, bits}, and for the program's work
+  function create(sizes, isPlain = false) {
+    let end = 0;
+    function reserve(bytes) {
+      const start = end;
+      end += Math.ceil(bytes / 16) * 16;
+      return start;
+    }
+    const matrices = {};
+    for (const { name, rows, columns, bits } of sizes) {
+      const blocks = columns / 32; // of a row
+      const start = reserve(rows * blocks * BYTES[bits]);
+      matrices[name] = { name, rows, columns, bits, blocks, start };
+    }
+    const most = (size) => Math.max(...sizes.map((matrix) => matrix[size]));
+    const x = reserve(4 * TOKENS * most("columns"));
+    const sums = reserve(16 * TOKENS);
+    const y = reserve(4 * TOKENS * most("rows"));
+    const { kind, buffer, run } = (!isPlain && withProgram(end)) || withoutProgram(end);
+    const [float32, bytes] = [new Float32Array(buffer), new Uint8Array(buffer)];
+    return { matrices, x, sums, y, kind, float32, bytes, run };
+  }
+
+  function withProgram(bytes) {
+    const program = Uint8Array.from(atob(PROGRAM), (letter) => letter.charCodeAt(0));
+    if (!globalThis.WebAssembly?.validate(program)) return null; // no SIMD
+    const memory = new WebAssembly.Memory({ initial: Math.ceil(bytes / 65536) });
+    const instance = new WebAssembly.Instance(new WebAssembly.Module(program), { m: { memory } });
+    return { kind: "simd", buffer: memory.buffer, run: instance.exports.product };
+  }
+
+  function withoutProgram(bytes) {
+    const buffer = new ArrayBuffer(bytes);
+    return { kind: "plain", buffer, run: plainProduct(buffer) };
+  }
+
+  // A tensor of the file, which begins at this byte of the view, as the matrix of this name
+  function fill({ matrices, float32 }, name, view, byte) {
+    const { rows, blocks, bits, start } = matrices[name];
+    const whole = new Uint32Array(float32.buffer);
+    const [head, words] = bits === 4 ? [4, 4] : [2, 8]; // bytes before the numbers, and these
+    let to = start / 4;
+    for (let block = 0; block < rows * blocks; block++) {
+      const scale = view.getUint16(byte, true);
+      const minimum = bits === 4 ? view.getUint16(byte + 2, true) : 0;
+      const areNumbers = (scale & 0x7c00) < 0x7c00 && (minimum & 0x7c00) < 0x7c00;
+      if (!areNumbers)
+        throw new Error(`The file cannot be read: ${name} has weights that are no numbers.`);
+      float32[to++] = float16[scale];
+      if (bits === 4) float32[to++] = float16[minimum];
+      byte += head;
+      for (let word = 0; word < words; word++, byte += 4) whole[to++] = view.getUint32(byte, true);
+    }
+  }
+
+  // ---- products ----
+
+  // x (T, columns) -> x Wᵀ (T, rows), for a matrix W (rows, columns)
+  function product(store, name, x) {
+    const { rows, columns, blocks, bits, start } = store.matrices[name];
+    const T = x.length / columns;
+    const result = new Float32Array(T * rows);
+    for (let first = 0; first < T; first += TOKENS) {
+      const tokens = Math.min(TOKENS, T - first);
+      // (tokens, blocks, 32) -> (blocks, tokens, 32): what meets one block of W lies together
+      let to = store.x / 4;
+      for (let block = 0; block < blocks; block++) {
+        for (let t = first; t < first + tokens; t++, to += 32) {
+          const from = t * columns + block * 32;
+          for (let i = 0; i < 32; i++) store.float32[to + i] = x[from + i];
+        }
+      }
+      store.run(bits, rows, blocks, start, store.x, tokens, store.sums, store.y);
+      const y = store.float32.subarray(store.y / 4, store.y / 4 + tokens * rows); // (tokens, rows)
+      result.set(y, first * rows);
+    }
+    return result;
+  }
+
+  // 32 weights of the block that begins at this byte -> `to`, from `place` on
+  function unpack(float32, bytes, bits, start, to, place) {
+    const scale = float32[start / 4];
+    if (bits === 8) {
+      for (let i = 0; i < 32; i++) to[place + i] = ((bytes[start + 4 + i] << 24) >> 24) * scale;
+      return;
+    }
+    const minimum = float32[start / 4 + 1];
+    for (let i = 0; i < 16; i++) {
+      const both = bytes[start + 8 + i];
+      to[place + i] = (both & 15) * scale + minimum;
+      to[place + 16 + i] = (both >> 4) * scale + minimum;
+    }
+  }
+
+  // What packed_product.wat does, without it. Addresses are in bytes
+  function plainProduct(buffer) {
+    const [float32, bytes] = [new Float32Array(buffer), new Uint8Array(buffer)];
+    const weights = new Float32Array(32);
+    return (bits, rows, blocks, start, x, tokens, _sums, y) => {
+      const sums = new Float64Array(tokens);
+      for (let row = 0; row < rows; row++) {
+        let from = x / 4;
+        sums.fill(0);
+        for (let block = 0; block < blocks; block++, start += BYTES[bits]) {
+          unpack(float32, bytes, bits, start, weights, 0);
+          for (let t = 0; t < tokens; t++, from += 32) {
+            let sum = 0;
+            for (let i = 0; i < 32; i++) sum += weights[i] * float32[from + i];
+            sums[t] += sum;
+          }
+        }
+        for (let t = 0; t < tokens; t++) float32[y / 4 + t * rows + row] = sums[t];
+      }
+    };
+  }
+
+  // Row `row` of a matrix -> (columns)
+  function rowOf({ matrices, float32, bytes }, name, row) {
+    const { columns, blocks, bits, start } = matrices[name];
+    const weights = new Float32Array(columns);
+    for (let block = 0; block < blocks; block++) {
+      const from = start + (row * blocks + block) * BYTES[bits];
+      unpack(float32, bytes, bits, from, weights, block * 32);
+    }
+    return weights;
+  }
+
+  // ---- fewer bits ----
+
+  // The nearest float16 of a number that is not negative, of two equally near the even one
+  function nearestFloat16(number) {
+    const size = Math.fround(number);
+    const step = 2 ** Math.max(Math.floor(Math.log2(size)) - 10, -24);
+    const steps = Math.floor(size / step);
+    const rest = size / step - steps;
+    return (steps + (rest > 0.5 || (rest === 0.5 && steps % 2) ? 1 : 0)) * step;
+  }
+
+  // All matrices get whole numbers from -m to m times a scale in each block, m = 2^(bits - 1) - 1, as
+  // `rounded` of page_model/fewer_bits.py computes it. They lie where they lay: there is no way back.
+  function lowerBits({ matrices, float32, bytes }, toBits) {
+    if (![2, 3].includes(toBits)) throw new Error(`bits=${toBits}, expected 2 or 3`);
+    const most = 2 ** (toBits - 1) - 1;
+    const weights = new Float32Array(32);
+    for (const { rows, blocks, bits, start } of Object.values(matrices)) {
+      const end = start + rows * blocks * BYTES[bits];
+      for (let at = start; at < end; at += BYTES[bits]) {
+        unpack(float32, bytes, bits, at, weights, 0);
+        const exact = weights.reduce((largest, w) => Math.max(largest, Math.abs(w)), 0) / most;
+        let scale = nearestFloat16(exact);
+        if (exact < 2 ** -14 && scale < exact) scale += 2 ** -24; // it has few digits: none is cut off
+        float32[at / 4] = scale;
+        if (bits === 4) float32[at / 4 + 1] = -most * scale;
+        const whole = (i) => {
+          const level = Math.floor(weights[i] / (scale || 1) + 0.5);
+          return Math.max(-most, Math.min(most, level));
+        };
+        for (let i = 0; i < 32; i++) {
+          if (bits === 8) bytes[at + 4 + i] = whole(i);
+          else if (i < 16) bytes[at + 8 + i] = (whole(i) + most) | ((whole(i + 16) + most) << 4);
+        }
+      }
+    }
+  }
+
+  return { create, fill, product, rowOf, lowerBits };
+});
