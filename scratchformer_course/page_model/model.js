@@ -408,7 +408,7 @@ course.define("model", () => {
     }
   }
 
-  const parts = { norm, apply, add, attend, activate };
+  const parts = { dot, norm, apply, add, attend, activate };
   const text = { softmax, losses, probabilities, generator, pick, generate };
   return { load, newCache, forward, readOut, parts, ...text };
 });

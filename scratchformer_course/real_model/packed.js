@@ -151,43 +151,5 @@ course.define("packed", () => {
     return weights;
   }
 
-  // ---- fewer bits ----
-
-  // The nearest float16 of a number that is not negative, of two equally near the even one
-  function nearestFloat16(number) {
-    const size = Math.fround(number);
-    const step = 2 ** Math.max(Math.floor(Math.log2(size)) - 10, -24);
-    const steps = Math.floor(size / step);
-    const rest = size / step - steps;
-    return (steps + (rest > 0.5 || (rest === 0.5 && steps % 2) ? 1 : 0)) * step;
-  }
-
-  // All matrices get whole numbers from -m to m times a scale in each block, m = 2^(bits - 1) - 1, as
-  // `rounded` of page_model/fewer_bits.py computes it. They lie where they lay: there is no way back.
-  function lowerBits({ matrices, float32, bytes }, toBits) {
-    if (![2, 3].includes(toBits)) throw new Error(`bits=${toBits}, expected 2 or 3`);
-    const most = 2 ** (toBits - 1) - 1;
-    const weights = new Float32Array(32);
-    for (const { rows, blocks, bits, start } of Object.values(matrices)) {
-      const end = start + rows * blocks * BYTES[bits];
-      for (let at = start; at < end; at += BYTES[bits]) {
-        unpack(float32, bytes, bits, at, weights, 0);
-        const exact = weights.reduce((largest, w) => Math.max(largest, Math.abs(w)), 0) / most;
-        let scale = nearestFloat16(exact);
-        if (exact < 2 ** -14 && scale < exact) scale += 2 ** -24; // it has few digits: none is cut off
-        float32[at / 4] = scale;
-        if (bits === 4) float32[at / 4 + 1] = -most * scale;
-        const whole = (i) => {
-          const level = Math.floor(weights[i] / (scale || 1) + 0.5);
-          return Math.max(-most, Math.min(most, level));
-        };
-        for (let i = 0; i < 32; i++) {
-          if (bits === 8) bytes[at + 4 + i] = whole(i);
-          else if (i < 16) bytes[at + 8 + i] = (whole(i) + most) | ((whole(i + 16) + most) << 4);
-        }
-      }
-    }
-  }
-
-  return { create, fill, product, rowOf, lowerBits };
+  return { create, fill, product, rowOf, unpack, BYTES };
 });

@@ -13,7 +13,10 @@ node = Node(
     "page_model/model.js",
     G="real_model/gguf.js",
     tokenizers="page_model/tokenizer.js",
+    V="real_model/vocabulary.js",
     P="real_model/packed.js",
+    F="real_model/fewer_bits.js",
+    C="real_model/changes.js",
     L="real_model/llama.js",
 )
 # A file is opened once; `fresh` opens it again, since fewer bits change a model for good

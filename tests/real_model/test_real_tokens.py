@@ -16,7 +16,7 @@ from tests.real_model.in_node import node, real_file
 READ = """
 const { buffer, byteOffset, length } = require("fs").readFileSync(input.path);
 const file = G.read(buffer.slice(byteOffset, byteOffset + length));
-const tok = tokenizers.load(G.tokenizerOf(file));
+const tok = tokenizers.load(V.describe(file.settings));
 """
 ENCODE = """
 return input.texts.map((text) => {
