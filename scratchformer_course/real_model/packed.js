@@ -3,16 +3,18 @@
 // A block is 32 neighbours in a row of a matrix. In memory its scale is a float32, so that
 //   in 4 bits it takes 24 bytes: scale, minimum, and 32 numbers from 0 to 15, i and i + 16 in a byte
 //   in 8 bits it takes 36 bytes: scale, and 32 numbers from -128 to 127.
-// A weight is number * scale + minimum, to the last bit what PyTorch computes with. Where the browser
-// has WebAssembly's SIMD, a small program (packed_product.wat) unpacks each block once and uses it
-// for several tokens. Elsewhere plain JavaScript does the same.
+// A weight is number * scale + minimum. Where the browser has WebAssembly's SIMD, a small program
+// (packed_product.wat) unpacks each block once and uses it for several tokens. Elsewhere plain
+// JavaScript does the same.
 
 course.define("packed", () => {
   // packed_product.wat in base64; tests/real_model/test_packed.py assembles it again
   const PROGRAM =
-    "AGFzbQEAAAABDAFgCH9/f39/f39/AAINAQFtBm1lbW9yeQIAAQMCAQAHCwEHcHJvZHVjdAAACo8GAYwGAgZ/EHsgASELA0AgBCEIIAIhDANAIAP9CQIAIQ4gAEEERgRAIAP9CQIEIQ8gA/0AAgghECAQQQT9bSESIBD9DA8PDw8PDw8PDw8PDw8PDw/9TiERIBH9iQEhEyAOIBP9pwH9+gH95gEgD/3kASEUIA4gE/2oAf36Af3mASAP/eQBIRUgEf2KASETIA4gE/2nAf36Af3mASAP/eQBIRYgDiAT/agB/foB/eYBIA/95AEhFyAS/YkBIRMgDiAT/acB/foB/eYBIA/95AEhGCAOIBP9qAH9+gH95gEgD/3kASEZIBL9igEhEyAOIBP9pwH9+gH95gEgD/3kASEaIA4gE/2oAf36Af3mASAP/eQBIRsgA0EYaiEDBSAD/QACBCEQIBD9hwEhEyAOIBP9pwH9+gH95gEhFCAOIBP9qAH9+gH95gEhFSAQ/YgBIRMgDiAT/acB/foB/eYBIRYgDiAT/agB/foB/eYBIRcgA/0AAhQhECAQ/YcBIRMgDiAT/acB/foB/eYBIRggDiAT/agB/foB/eYBIRkgEP2IASETIA4gE/2nAf36Af3mASEaIA4gE/2oAf36Af3mASEbIANBJGohAwsgBiEJIAUhDQNAIBQgCP0AAgD95gEhHCAVIAj9AAIQ/eYBIR0gHCAWIAj9AAIg/eYB/eQBIRwgHSAXIAj9AAIw/eYB/eQBIR0gHCAYIAj9AAJA/eYB/eQBIRwgHSAZIAj9AAJQ/eYB/eQBIR0gHCAaIAj9AAJg/eYB/eQBIRwgHSAbIAj9AAJw/eYB/eQBIR0gCSAJ/QAEACAcIB395AH95AH9CwQAIAhBgAFqIQggCUEQaiEJIA1BAWshDSANDQALIAxBAWshDCAMDQALIAYhCSAFIQ0gByEKA0AgCf0ABAAhHCAKIBz9HwAgHP0fAZIgHP0fAiAc/R8DkpI4AgAgCf0MAAAAAAAAAAAAAAAAAAAAAP0LBAAgCiABQQRsaiEKIAlBEGohCSANQQFrIQ0gDQ0ACyAHQQRqIQcgC0EBayELIAsNAAsLAOwBBG5hbWUCsQEBAB4ABGJpdHMBBHJvd3MCBmJsb2NrcwMBdwQHZmlyc3RfeAUGdG9rZW5zBglmaXJzdF9zdW0HB2ZpcnN0X3kIAXgJA3N1bQoBeQsDcm93DAVibG9jaw0FdG9rZW4OBXNjYWxlDwdtaW5pbXVtEAVieXRlcxEDbG93EgRoaWdoEwVwYWlycxQCdzAVAncxFgJ3MhcCdzMYAnc0GQJ3NRoCdzYbAnc3HARldmVuHQNvZGQDMQEABAAIZWFjaF9yb3cBCmVhY2hfYmxvY2sDCmVhY2hfdG9rZW4ECmVhY2hfdG9rZW4=";
+    "AGFzbQEAAAABDAFgCH9/f39/f39/AAINAQFtBm1lbW9yeQIAAQMCAQAHCwEHcHJvZHVjdAAACqwGAakGAgZ/DXsgASELA0AgBCEIIAIhDANAIAP9CQIAIQ4gAEEERgRAIAP9CQIEIQ8gA/0AAgghECAQ/QwPAAAADwAAAA8AAAAPAAAA/U79+gEhESAQQQj9rQH9DA8AAAAPAAAADwAAAA8AAAD9Tv36ASESIBBBEP2tAf0MDwAAAA8AAAAPAAAADwAAAP1O/foBIRMgEEEY/a0B/QwPAAAADwAAAA8AAAAPAAAA/U79+gEhFCAQQQT9rQH9DA8AAAAPAAAADwAAAA8AAAD9Tv36ASEVIBBBDP2tAf0MDwAAAA8AAAAPAAAADwAAAP1O/foBIRYgEEEU/a0B/QwPAAAADwAAAA8AAAAPAAAA/U79+gEhFyAQQRz9rQH9+gEhGCADQRhqIQMF/QwAAAAAAAAAAAAAAAAAAAAAIQ8gA/0AAgQhECAQQRj9qwFBGP2sAf36ASERIBBBEP2rAUEY/awB/foBIRIgEEEI/asBQRj9rAH9+gEhEyAQQRj9rAH9+gEhFCAD/QACFCEQIBBBGP2rAUEY/awB/foBIRUgEEEQ/asBQRj9rAH9+gEhFiAQQQj9qwFBGP2sAf36ASEXIBBBGP2sAf36ASEYIANBJGohAwsgBiEJIAUhDQNAIBEgCP0AAgD95gEhGSASIAj9AAIQ/eYBIRogGSATIAj9AAIg/eYB/eQBIRkgGiAUIAj9AAIw/eYB/eQBIRogGSAVIAj9AAJA/eYB/eQBIRkgGiAWIAj9AAJQ/eYB/eQBIRogGSAXIAj9AAJg/eYB/eQBIRkgGiAYIAj9AAJw/eYB/eQBIRogCSAJ/QAEACAPIAj9AAKAAf3mAf3kASAOIBkgGv3kAf3mAf3kAf0LBAAgCEGQAWohCCAJQRBqIQkgDUEBayENIA0NAAsgDEEBayEMIAwNAAsgBiEJIAUhDSAHIQoDQCAJ/QAEACEZIAogGf0fACAZ/R8BkiAZ/R8CIBn9HwOSkjgCACAJ/QwAAAAAAAAAAAAAAAAAAAAA/QsEACAKIAFBBGxqIQogCUEQaiEJIA1BAWshDSANDQALIAdBBGohByALQQFrIQsgCw0ACwsA2gEEbmFtZQKfAQEAGwAEYml0cwEEcm93cwIGYmxvY2tzAwF3BAdmaXJzdF94BQZ0b2tlbnMGCWZpcnN0X3N1bQcHZmlyc3RfeQgBeAkDc3VtCgF5CwNyb3cMBWJsb2NrDQV0b2tlbg4Fc2NhbGUPB21pbmltdW0QBWJ5dGVzEQJuMBICbjETAm4yFAJuMxUCbjQWAm41FwJuNhgCbjcZBGV2ZW4aA29kZAMxAQAEAAhlYWNoX3JvdwEKZWFjaF9ibG9jawMKZWFjaF90b2tlbgQKZWFjaF90b2tlbg==";
   const TOKENS = 16; // that the program takes at once
   const BYTES = { 4: 24, 8: 36 }; // of a block in memory
+  // The order in which it takes the channels of a block: those that lie in the same bits of four words
+  const IN_WORDS = Array.from({ length: 32 }, (_, i) => (i & 16) + 4 * (i & 3) + ((i >> 2) & 3));
 
   // 16 bits of the file -> a number: sign, 5 bits of exponent, 10 bits of fraction
   const float16 = Float32Array.from({ length: 65536 }, (_, bits) => {
@@ -38,13 +40,13 @@ course.define("packed", () => {
       const start = reserve(rows * blocks * BYTES[bits]);
       matrices[name] = { name, rows, columns, bits, blocks, start };
     }
-    const most = (size) => Math.max(...sizes.map((matrix) => matrix[size]));
-    const x = reserve(4 * TOKENS * most("columns"));
+    const most = (size) => Math.max(...Object.values(matrices).map((matrix) => matrix[size]));
+    const x = reserve(4 * TOKENS * 36 * most("blocks"));
     const sums = reserve(16 * TOKENS);
     const y = reserve(4 * TOKENS * most("rows"));
-    const { kind, buffer, run } = (!isPlain && withProgram(end)) || withoutProgram(end);
+    const { buffer, ...program } = (!isPlain && withProgram(end)) || withoutProgram(end);
     const [float32, bytes] = [new Float32Array(buffer), new Uint8Array(buffer)];
-    return { matrices, x, sums, y, kind, float32, bytes, run };
+    return { matrices, x, sums, y, float32, bytes, ...program };
   }
 
   function withProgram(bytes) {
@@ -52,12 +54,13 @@ course.define("packed", () => {
     if (!globalThis.WebAssembly?.validate(program)) return null; // no SIMD
     const memory = new WebAssembly.Memory({ initial: Math.ceil(bytes / 65536) });
     const instance = new WebAssembly.Instance(new WebAssembly.Module(program), { m: { memory } });
-    return { kind: "simd", buffer: memory.buffer, run: instance.exports.product };
+    const run = instance.exports.product;
+    return { kind: "simd", buffer: memory.buffer, run, order: IN_WORDS };
   }
 
   function withoutProgram(bytes) {
     const buffer = new ArrayBuffer(bytes);
-    return { kind: "plain", buffer, run: plainProduct(buffer) };
+    return { kind: "plain", buffer, run: plainProduct(buffer), order: [...IN_WORDS.keys()] };
   }
 
   // A tensor of the file, which begins at this byte of the view, as the matrix of this name
@@ -84,20 +87,29 @@ course.define("packed", () => {
   // x (T, columns) -> x Wᵀ (T, rows), for a matrix W (rows, columns)
   function product(store, name, x) {
     const { rows, columns, blocks, bits, start } = store.matrices[name];
+    const { float32, order } = store;
     const T = x.length / columns;
     const result = new Float32Array(T * rows);
     for (let first = 0; first < T; first += TOKENS) {
       const tokens = Math.min(TOKENS, T - first);
-      // (tokens, blocks, 32) -> (blocks, tokens, 32): what meets one block of W lies together
+      // (tokens, columns) -> (blocks, tokens, 36): what meets a block lies together, then its sums
       let to = store.x / 4;
       for (let block = 0; block < blocks; block++) {
-        for (let t = first; t < first + tokens; t++, to += 32) {
+        for (let t = first; t < first + tokens; t++, to += 36) {
           const from = t * columns + block * 32;
-          for (let i = 0; i < 32; i++) store.float32[to + i] = x[from + i];
+          for (let lane = 0; lane < 4; lane++) {
+            let sum = 0;
+            for (let i = lane; i < 32; i += 4) {
+              const value = x[from + order[i]];
+              float32[to + i] = value;
+              sum += value;
+            }
+            float32[to + 32 + lane] = sum;
+          }
         }
       }
       store.run(bits, rows, blocks, start, store.x, tokens, store.sums, store.y);
-      const y = store.float32.subarray(store.y / 4, store.y / 4 + tokens * rows); // (tokens, rows)
+      const y = float32.subarray(store.y / 4, store.y / 4 + tokens * rows); // (tokens, rows)
       result.set(y, first * rows);
     }
     return result;
@@ -129,7 +141,7 @@ course.define("packed", () => {
         sums.fill(0);
         for (let block = 0; block < blocks; block++, start += BYTES[bits]) {
           unpack(float32, bytes, bits, start, weights, 0);
-          for (let t = 0; t < tokens; t++, from += 32) {
+          for (let t = 0; t < tokens; t++, from += 36) {
             let sum = 0;
             for (let i = 0; i < 32; i++) sum += weights[i] * float32[from + i];
             sums[t] += sum;

@@ -1,8 +1,12 @@
 ;; x W^T for some tokens, W a matrix of packed.js in 4 or 8 bits.
-;; It reads a row of W block by block: 32 weights are unpacked into eight vectors of four float32, and
-;; each token's 32 channels are multiplied with them. A token has four sums, which lie in memory.
-;; Addresses are in bytes. x is (blocks, tokens, 32), y (tokens, rows), and the sums are 0 before and
-;; after. packed.js holds the bytes of this text, and tests/real_model/test_packed.py assembles it again.
+;; It reads a row of W block by block. The 32 numbers of a block become eight vectors of four float32,
+;; which each token's channels are multiplied with: scale * (numbers * x) + minimum * (sum of x). A
+;; token has four sums, which lie in memory.
+;; A vector takes the same bits of four 32-bit words, so it has the numbers b, b + 4, b + 8 and b + 12
+;; of a half of a block; x comes in this order. y is (tokens, rows); x is (blocks, tokens, 36), with
+;; the sums of channels that meet in a lane at the end of each 36; the sums are 0 before and after.
+;; Addresses are in bytes. packed.js holds the bytes of this text, and tests/real_model/test_packed.py
+;; assembles it again.
 (module
   (import "m" "memory" (memory 1))
   (func (export "product")
@@ -11,9 +15,9 @@
     (local $x i32) (local $sum i32) (local $y i32) ;; where x and the sums are read, and y is written
     (local $row i32) (local $block i32) (local $token i32) ;; how many are left
     (local $scale v128) (local $minimum v128)
-    (local $bytes v128) (local $low v128) (local $high v128) (local $pairs v128) ;; 16, 16, 16, 8 numbers
-    (local $w0 v128) (local $w1 v128) (local $w2 v128) (local $w3 v128) ;; the weights
-    (local $w4 v128) (local $w5 v128) (local $w6 v128) (local $w7 v128)
+    (local $bytes v128) ;; four words
+    (local $n0 v128) (local $n1 v128) (local $n2 v128) (local $n3 v128) ;; the numbers
+    (local $n4 v128) (local $n5 v128) (local $n6 v128) (local $n7 v128)
     (local $even v128) (local $odd v128) ;; two sums are quicker than one
     (local.set $row (local.get $rows))
     (loop $each_row
@@ -25,127 +29,87 @@
           (then
             (local.set $minimum (v128.load32_splat offset=4 (local.get $w)))
             (local.set $bytes (v128.load offset=8 align=4 (local.get $w)))
-            (local.set $high (i8x16.shr_u (local.get $bytes) (i32.const 4)))
-            (local.set $low
-              (v128.and
-                (local.get $bytes)
-                (v128.const i8x16 15 15 15 15 15 15 15 15 15 15 15 15 15 15 15 15)))
-            (local.set $pairs (i16x8.extend_low_i8x16_u (local.get $low)))
-            (local.set $w0
-              (f32x4.add
-                (f32x4.mul
-                  (local.get $scale)
-                  (f32x4.convert_i32x4_s (i32x4.extend_low_i16x8_s (local.get $pairs))))
-                (local.get $minimum)))
-            (local.set $w1
-              (f32x4.add
-                (f32x4.mul
-                  (local.get $scale)
-                  (f32x4.convert_i32x4_s (i32x4.extend_high_i16x8_s (local.get $pairs))))
-                (local.get $minimum)))
-            (local.set $pairs (i16x8.extend_high_i8x16_u (local.get $low)))
-            (local.set $w2
-              (f32x4.add
-                (f32x4.mul
-                  (local.get $scale)
-                  (f32x4.convert_i32x4_s (i32x4.extend_low_i16x8_s (local.get $pairs))))
-                (local.get $minimum)))
-            (local.set $w3
-              (f32x4.add
-                (f32x4.mul
-                  (local.get $scale)
-                  (f32x4.convert_i32x4_s (i32x4.extend_high_i16x8_s (local.get $pairs))))
-                (local.get $minimum)))
-            (local.set $pairs (i16x8.extend_low_i8x16_u (local.get $high)))
-            (local.set $w4
-              (f32x4.add
-                (f32x4.mul
-                  (local.get $scale)
-                  (f32x4.convert_i32x4_s (i32x4.extend_low_i16x8_s (local.get $pairs))))
-                (local.get $minimum)))
-            (local.set $w5
-              (f32x4.add
-                (f32x4.mul
-                  (local.get $scale)
-                  (f32x4.convert_i32x4_s (i32x4.extend_high_i16x8_s (local.get $pairs))))
-                (local.get $minimum)))
-            (local.set $pairs (i16x8.extend_high_i8x16_u (local.get $high)))
-            (local.set $w6
-              (f32x4.add
-                (f32x4.mul
-                  (local.get $scale)
-                  (f32x4.convert_i32x4_s (i32x4.extend_low_i16x8_s (local.get $pairs))))
-                (local.get $minimum)))
-            (local.set $w7
-              (f32x4.add
-                (f32x4.mul
-                  (local.get $scale)
-                  (f32x4.convert_i32x4_s (i32x4.extend_high_i16x8_s (local.get $pairs))))
-                (local.get $minimum)))
+            (local.set $n0
+              (f32x4.convert_i32x4_s
+                (v128.and (local.get $bytes) (v128.const i32x4 15 15 15 15))))
+            (local.set $n1
+              (f32x4.convert_i32x4_s
+                (v128.and (i32x4.shr_u (local.get $bytes) (i32.const 8)) (v128.const i32x4 15 15 15 15))))
+            (local.set $n2
+              (f32x4.convert_i32x4_s
+                (v128.and (i32x4.shr_u (local.get $bytes) (i32.const 16)) (v128.const i32x4 15 15 15 15))))
+            (local.set $n3
+              (f32x4.convert_i32x4_s
+                (v128.and (i32x4.shr_u (local.get $bytes) (i32.const 24)) (v128.const i32x4 15 15 15 15))))
+            (local.set $n4
+              (f32x4.convert_i32x4_s
+                (v128.and (i32x4.shr_u (local.get $bytes) (i32.const 4)) (v128.const i32x4 15 15 15 15))))
+            (local.set $n5
+              (f32x4.convert_i32x4_s
+                (v128.and (i32x4.shr_u (local.get $bytes) (i32.const 12)) (v128.const i32x4 15 15 15 15))))
+            (local.set $n6
+              (f32x4.convert_i32x4_s
+                (v128.and (i32x4.shr_u (local.get $bytes) (i32.const 20)) (v128.const i32x4 15 15 15 15))))
+            (local.set $n7 (f32x4.convert_i32x4_s (i32x4.shr_u (local.get $bytes) (i32.const 28))))
             (local.set $w (i32.add (local.get $w) (i32.const 24))))
           (else
+            (local.set $minimum (v128.const i32x4 0 0 0 0))
             (local.set $bytes (v128.load offset=4 align=4 (local.get $w)))
-            (local.set $pairs (i16x8.extend_low_i8x16_s (local.get $bytes)))
-            (local.set $w0
-              (f32x4.mul
-                (local.get $scale)
-                (f32x4.convert_i32x4_s (i32x4.extend_low_i16x8_s (local.get $pairs)))))
-            (local.set $w1
-              (f32x4.mul
-                (local.get $scale)
-                (f32x4.convert_i32x4_s (i32x4.extend_high_i16x8_s (local.get $pairs)))))
-            (local.set $pairs (i16x8.extend_high_i8x16_s (local.get $bytes)))
-            (local.set $w2
-              (f32x4.mul
-                (local.get $scale)
-                (f32x4.convert_i32x4_s (i32x4.extend_low_i16x8_s (local.get $pairs)))))
-            (local.set $w3
-              (f32x4.mul
-                (local.get $scale)
-                (f32x4.convert_i32x4_s (i32x4.extend_high_i16x8_s (local.get $pairs)))))
+            (local.set $n0
+              (f32x4.convert_i32x4_s
+                (i32x4.shr_s (i32x4.shl (local.get $bytes) (i32.const 24)) (i32.const 24))))
+            (local.set $n1
+              (f32x4.convert_i32x4_s
+                (i32x4.shr_s (i32x4.shl (local.get $bytes) (i32.const 16)) (i32.const 24))))
+            (local.set $n2
+              (f32x4.convert_i32x4_s
+                (i32x4.shr_s (i32x4.shl (local.get $bytes) (i32.const 8)) (i32.const 24))))
+            (local.set $n3
+              (f32x4.convert_i32x4_s
+                (i32x4.shr_s (local.get $bytes) (i32.const 24))))
             (local.set $bytes (v128.load offset=20 align=4 (local.get $w)))
-            (local.set $pairs (i16x8.extend_low_i8x16_s (local.get $bytes)))
-            (local.set $w4
-              (f32x4.mul
-                (local.get $scale)
-                (f32x4.convert_i32x4_s (i32x4.extend_low_i16x8_s (local.get $pairs)))))
-            (local.set $w5
-              (f32x4.mul
-                (local.get $scale)
-                (f32x4.convert_i32x4_s (i32x4.extend_high_i16x8_s (local.get $pairs)))))
-            (local.set $pairs (i16x8.extend_high_i8x16_s (local.get $bytes)))
-            (local.set $w6
-              (f32x4.mul
-                (local.get $scale)
-                (f32x4.convert_i32x4_s (i32x4.extend_low_i16x8_s (local.get $pairs)))))
-            (local.set $w7
-              (f32x4.mul
-                (local.get $scale)
-                (f32x4.convert_i32x4_s (i32x4.extend_high_i16x8_s (local.get $pairs)))))
+            (local.set $n4
+              (f32x4.convert_i32x4_s
+                (i32x4.shr_s (i32x4.shl (local.get $bytes) (i32.const 24)) (i32.const 24))))
+            (local.set $n5
+              (f32x4.convert_i32x4_s
+                (i32x4.shr_s (i32x4.shl (local.get $bytes) (i32.const 16)) (i32.const 24))))
+            (local.set $n6
+              (f32x4.convert_i32x4_s
+                (i32x4.shr_s (i32x4.shl (local.get $bytes) (i32.const 8)) (i32.const 24))))
+            (local.set $n7
+              (f32x4.convert_i32x4_s
+                (i32x4.shr_s (local.get $bytes) (i32.const 24))))
             (local.set $w (i32.add (local.get $w) (i32.const 36)))))
         (local.set $sum (local.get $first_sum))
         (local.set $token (local.get $tokens))
         (loop $each_token
-          (local.set $even (f32x4.mul (local.get $w0) (v128.load align=4 (local.get $x))))
-          (local.set $odd (f32x4.mul (local.get $w1) (v128.load offset=16 align=4 (local.get $x))))
+          (local.set $even (f32x4.mul (local.get $n0) (v128.load align=4 (local.get $x))))
+          (local.set $odd (f32x4.mul (local.get $n1) (v128.load offset=16 align=4 (local.get $x))))
           (local.set $even
-            (f32x4.add (local.get $even) (f32x4.mul (local.get $w2) (v128.load offset=32 align=4 (local.get $x)))))
+            (f32x4.add (local.get $even) (f32x4.mul (local.get $n2) (v128.load offset=32 align=4 (local.get $x)))))
           (local.set $odd
-            (f32x4.add (local.get $odd) (f32x4.mul (local.get $w3) (v128.load offset=48 align=4 (local.get $x)))))
+            (f32x4.add (local.get $odd) (f32x4.mul (local.get $n3) (v128.load offset=48 align=4 (local.get $x)))))
           (local.set $even
-            (f32x4.add (local.get $even) (f32x4.mul (local.get $w4) (v128.load offset=64 align=4 (local.get $x)))))
+            (f32x4.add (local.get $even) (f32x4.mul (local.get $n4) (v128.load offset=64 align=4 (local.get $x)))))
           (local.set $odd
-            (f32x4.add (local.get $odd) (f32x4.mul (local.get $w5) (v128.load offset=80 align=4 (local.get $x)))))
+            (f32x4.add (local.get $odd) (f32x4.mul (local.get $n5) (v128.load offset=80 align=4 (local.get $x)))))
           (local.set $even
-            (f32x4.add (local.get $even) (f32x4.mul (local.get $w6) (v128.load offset=96 align=4 (local.get $x)))))
+            (f32x4.add (local.get $even) (f32x4.mul (local.get $n6) (v128.load offset=96 align=4 (local.get $x)))))
           (local.set $odd
-            (f32x4.add (local.get $odd) (f32x4.mul (local.get $w7) (v128.load offset=112 align=4 (local.get $x)))))
+            (f32x4.add (local.get $odd) (f32x4.mul (local.get $n7) (v128.load offset=112 align=4 (local.get $x)))))
           (v128.store
             (local.get $sum)
             (f32x4.add
-              (v128.load (local.get $sum))
-              (f32x4.add (local.get $even) (local.get $odd))))
-          (local.set $x (i32.add (local.get $x) (i32.const 128)))
+              (f32x4.add
+                (v128.load (local.get $sum))
+                (f32x4.mul
+                  (local.get $minimum)
+                  (v128.load offset=128 align=4 (local.get $x))))
+              (f32x4.mul
+                (local.get $scale)
+                (f32x4.add (local.get $even) (local.get $odd)))))
+          (local.set $x (i32.add (local.get $x) (i32.const 144)))
           (local.set $sum (i32.add (local.get $sum) (i32.const 16)))
           (local.set $token (i32.sub (local.get $token) (i32.const 1)))
           (br_if $each_token (local.get $token)))
