@@ -142,9 +142,7 @@ course.define("packed", () => {
         for (let block = 0; block < blocks; block++, start += BYTES[bits]) {
           unpack(float32, bytes, bits, start, weights, 0);
           for (let t = 0; t < tokens; t++, from += 36) {
-            let sum = 0;
-            for (let i = 0; i < 32; i++) sum += weights[i] * float32[from + i];
-            sums[t] += sum;
+            sums[t] += course.model.parts.dot(weights, 0, float32, from, 32);
           }
         }
         for (let t = 0; t < tokens; t++) float32[y / 4 + t * rows + row] = sums[t];

@@ -1,18 +1,20 @@
 ;; x W^T for some tokens, W a matrix of packed.js in 4 or 8 bits.
-;; It reads a row of W block by block. The 32 numbers of a block become eight vectors of four float32,
-;; which each token's channels are multiplied with: scale * (numbers * x) + minimum * (sum of x). A
-;; token has four sums, which lie in memory.
-;; A vector takes the same bits of four 32-bit words, so it has the numbers b, b + 4, b + 8 and b + 12
-;; of a half of a block; x comes in this order. y is (tokens, rows); x is (blocks, tokens, 36), with
-;; the sums of channels that meet in a lane at the end of each 36; the sums are 0 before and after.
-;; Addresses are in bytes. packed.js holds the bytes of this text, and tests/real_model/test_packed.py
-;; assembles it again.
+;;
+;; It reads a row of W block by block. The 32 numbers of a block become eight vectors of four
+;; float32, and each token's 32 channels are multiplied with them: its sums grow by
+;; scale * (numbers * channels) + minimum * channels. A token has four sums, which lie in memory.
+;; A vector takes the same bits of four words of 32 bits, so that it holds the numbers b, b + 4,
+;; b + 8 and b + 12 of a half of a block; x comes in this order. It is (blocks, tokens, 36): 32
+;; channels, and the sums of those that meet in a lane. y is (tokens, rows). The sums are 0 before
+;; and after. Addresses are in bytes.
+;; packed.js has the bytes of this program; tests/real_model/test_packed.py assembles it again.
 (module
   (import "m" "memory" (memory 1))
   (func (export "product")
     (param $bits i32) (param $rows i32) (param $blocks i32) ;; blocks in a row
-    (param $w i32) (param $first_x i32) (param $tokens i32) (param $first_sum i32) (param $first_y i32)
-    (local $x i32) (local $sum i32) (local $y i32) ;; where x and the sums are read, and y is written
+    (param $w i32) (param $first_x i32) (param $tokens i32)
+    (param $first_sum i32) (param $first_y i32)
+    (local $x i32) (local $sum i32) (local $y i32) ;; what is read or written next
     (local $row i32) (local $block i32) (local $token i32) ;; how many are left
     (local $scale v128) (local $minimum v128)
     (local $bytes v128) ;; four words
@@ -34,22 +36,34 @@
                 (v128.and (local.get $bytes) (v128.const i32x4 15 15 15 15))))
             (local.set $n1
               (f32x4.convert_i32x4_s
-                (v128.and (i32x4.shr_u (local.get $bytes) (i32.const 8)) (v128.const i32x4 15 15 15 15))))
+                (v128.and
+                  (i32x4.shr_u (local.get $bytes) (i32.const 8))
+                  (v128.const i32x4 15 15 15 15))))
             (local.set $n2
               (f32x4.convert_i32x4_s
-                (v128.and (i32x4.shr_u (local.get $bytes) (i32.const 16)) (v128.const i32x4 15 15 15 15))))
+                (v128.and
+                  (i32x4.shr_u (local.get $bytes) (i32.const 16))
+                  (v128.const i32x4 15 15 15 15))))
             (local.set $n3
               (f32x4.convert_i32x4_s
-                (v128.and (i32x4.shr_u (local.get $bytes) (i32.const 24)) (v128.const i32x4 15 15 15 15))))
+                (v128.and
+                  (i32x4.shr_u (local.get $bytes) (i32.const 24))
+                  (v128.const i32x4 15 15 15 15))))
             (local.set $n4
               (f32x4.convert_i32x4_s
-                (v128.and (i32x4.shr_u (local.get $bytes) (i32.const 4)) (v128.const i32x4 15 15 15 15))))
+                (v128.and
+                  (i32x4.shr_u (local.get $bytes) (i32.const 4))
+                  (v128.const i32x4 15 15 15 15))))
             (local.set $n5
               (f32x4.convert_i32x4_s
-                (v128.and (i32x4.shr_u (local.get $bytes) (i32.const 12)) (v128.const i32x4 15 15 15 15))))
+                (v128.and
+                  (i32x4.shr_u (local.get $bytes) (i32.const 12))
+                  (v128.const i32x4 15 15 15 15))))
             (local.set $n6
               (f32x4.convert_i32x4_s
-                (v128.and (i32x4.shr_u (local.get $bytes) (i32.const 20)) (v128.const i32x4 15 15 15 15))))
+                (v128.and
+                  (i32x4.shr_u (local.get $bytes) (i32.const 20))
+                  (v128.const i32x4 15 15 15 15))))
             (local.set $n7 (f32x4.convert_i32x4_s (i32x4.shr_u (local.get $bytes) (i32.const 28))))
             (local.set $w (i32.add (local.get $w) (i32.const 24))))
           (else
@@ -87,17 +101,29 @@
           (local.set $even (f32x4.mul (local.get $n0) (v128.load align=4 (local.get $x))))
           (local.set $odd (f32x4.mul (local.get $n1) (v128.load offset=16 align=4 (local.get $x))))
           (local.set $even
-            (f32x4.add (local.get $even) (f32x4.mul (local.get $n2) (v128.load offset=32 align=4 (local.get $x)))))
+            (f32x4.add
+              (local.get $even)
+              (f32x4.mul (local.get $n2) (v128.load offset=32 align=4 (local.get $x)))))
           (local.set $odd
-            (f32x4.add (local.get $odd) (f32x4.mul (local.get $n3) (v128.load offset=48 align=4 (local.get $x)))))
+            (f32x4.add
+              (local.get $odd)
+              (f32x4.mul (local.get $n3) (v128.load offset=48 align=4 (local.get $x)))))
           (local.set $even
-            (f32x4.add (local.get $even) (f32x4.mul (local.get $n4) (v128.load offset=64 align=4 (local.get $x)))))
+            (f32x4.add
+              (local.get $even)
+              (f32x4.mul (local.get $n4) (v128.load offset=64 align=4 (local.get $x)))))
           (local.set $odd
-            (f32x4.add (local.get $odd) (f32x4.mul (local.get $n5) (v128.load offset=80 align=4 (local.get $x)))))
+            (f32x4.add
+              (local.get $odd)
+              (f32x4.mul (local.get $n5) (v128.load offset=80 align=4 (local.get $x)))))
           (local.set $even
-            (f32x4.add (local.get $even) (f32x4.mul (local.get $n6) (v128.load offset=96 align=4 (local.get $x)))))
+            (f32x4.add
+              (local.get $even)
+              (f32x4.mul (local.get $n6) (v128.load offset=96 align=4 (local.get $x)))))
           (local.set $odd
-            (f32x4.add (local.get $odd) (f32x4.mul (local.get $n7) (v128.load offset=112 align=4 (local.get $x)))))
+            (f32x4.add
+              (local.get $odd)
+              (f32x4.mul (local.get $n7) (v128.load offset=112 align=4 (local.get $x)))))
           (v128.store
             (local.get $sum)
             (f32x4.add
