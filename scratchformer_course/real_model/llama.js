@@ -187,7 +187,7 @@ course.define("llama", () => {
     const [k, v] = [cache.k[i], cache.v[i]]; // (S, K D)
     const found = new Float32Array(T * H * D);
     for (let h = 0; h < H; h++) {
-      const shared = Math.floor((h * K) / H) * D; // where a row has this head's keys and values
+      const shared = (((h * K) / H) | 0) * D; // where a row has this head's keys and values
       for (let t = 0; t < T; t++) {
         const to = (t * H + h) * D;
         const scores = new Float64Array(old + t + 1);
@@ -195,10 +195,12 @@ course.define("llama", () => {
           scores[s] = dot(q, to, k, s * K * D + shared, D) / Math.sqrt(D);
         }
         const weights = softmax(scores);
+        const sum = new Float64Array(D);
         for (let s = 0; s < weights.length; s++) {
           const [weight, from] = [weights[s], s * K * D + shared];
-          for (let d = 0; d < D; d++) found[to + d] += weight * v[from + d];
+          for (let d = 0; d < D; d++) sum[d] += weight * v[from + d];
         }
+        found.set(sum, to);
         plan.sawWeights(block, h + 1, t, weights);
       }
     }

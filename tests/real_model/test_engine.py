@@ -236,6 +236,7 @@ def test_what_is_wrong_is_said(path):
             node(f"{MODEL} L.forward(model, {given})", path=str(path))
 
 
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning:gguf")
 @pytest.mark.parametrize(
     ("given", "message"),
     [
