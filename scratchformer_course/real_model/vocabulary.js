@@ -1,12 +1,10 @@
-// The tokenizer in a GGUF file of gguf.js, as tokenizer.js takes it: 256 bytes at most, and merges.
+// The tokenizer in a GGUF file of gguf.js, as tokenizer.js takes it.
 
 course.define("vocabulary", () => {
-  // By llama.cpp's name, the patterns of scratchformer/tokenizers/patterns.py
-  const WORDS = "'(?:[sdmt]|ll|ve|re)| ?\\p{L}+";
-  const PATTERNS = {
-    smollm: `\\p{N}|${WORDS}| ?[^\\s\\p{L}\\p{N}]+|\\s+(?=\\p{N})|\\s+(?!\\S)|\\s+`,
-    "gpt-2": `${WORDS}| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+`,
-  };
+  // SMOLLM2_PATTERN of scratchformer/tokenizers/patterns.py; llama.cpp calls it smollm
+  const PATTERN =
+    "\\p{N}|'(?:[sdmt]|ll|ve|re)| ?\\p{L}+| ?[^\\s\\p{L}\\p{N}]+" +
+    "|\\s+(?=\\p{N})|\\s+(?!\\S)|\\s+";
   const [ORDINARY, CONTROL] = [1, 3]; // the kinds of tokens that are read
 
   function check(isRight, message) {
@@ -30,21 +28,23 @@ course.define("vocabulary", () => {
     const [kind, name, tokens, kinds] = ["model", "pre", "tokens", "token_type"].map(
       (setting) => settings[`tokenizer.ggml.${setting}`],
     );
-    const known = Object.keys(PATTERNS);
-    const isKnown = kind === "gpt2" && known.includes(name);
-    check(isKnown, `its tokenizer is ${kind}, ${name}, expected gpt2 with ${known.join(" or ")}`);
+    const isKnown = kind === "gpt2" && name === "smollm";
+    check(isKnown, `its tokenizer is ${kind}, ${name}, expected gpt2, smollm`);
     const isRead = (token) => token === ORDINARY || token === CONTROL;
     const isComplete = tokens && kinds?.length === tokens.length && kinds.every(isRead);
     check(isComplete, "it holds no complete tokenizer");
     const byteOf = alphabet();
-    const toByte = (letter) => String.fromCharCode(byteOf[letter]);
+    function toByte(letter) {
+      check(letter in byteOf, `its token with ${letter} stands for no bytes`);
+      return String.fromCharCode(byteOf[letter]);
+    }
     const special_tokens = {};
     for (const [id, token] of tokens.entries()) {
       if (kinds[id] === CONTROL) special_tokens[token] = id;
     }
     return {
       tokenizer: "ByteBPE",
-      pattern: PATTERNS[name],
+      pattern: PATTERN,
       every_byte: false, // some have no token, and are left out
       special_tokens,
       tokens: tokens.map((token, id) =>

@@ -218,6 +218,20 @@ def test_it_writes_by_rules_from_a_seed_and_changes_hold_while_it_writes(path):
     assert told["length"] == 64 - 3 + 1, "until the context is full"
 
 
+def test_a_worker_runs_the_same_program(path):
+    body = """
+      const parts = ["model", "gguf", "packed", "changes", "llama"];
+      const program = `${course.program(...parts)}
+        const { parentPort, workerData: { buffer, ids } } = require("worker_threads");
+        const { forward, load } = course.llama;
+        parentPort.postMessage(forward(load(course.gguf.read(buffer)), ids).logits);`;
+      const workerData = { buffer: file().view.buffer, ids: input.ids };
+      const { Worker } = require("worker_threads");
+      const worker = new Worker(program, { eval: true, workerData });
+      give(await new Promise((done, fail) => worker.on("message", done).on("error", fail)))"""
+    assert np.array_equal(numbers(path, body, ids=IDS), logits(path, IDS)[-1])
+
+
 def test_what_is_wrong_is_said(path):
     messages = {
         "[], {}": "got no token",
@@ -291,7 +305,7 @@ def smol():
     return path, model, ids, expected(model, ids)
 
 
-@pytest.mark.parametrize("plain", [False, True])
+@pytest.mark.parametrize("plain", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_smollm2s_logits_are_pythons(smol, plain):
     path, _, ids, wanted = smol
     found = logits(path, ids, plain=plain)

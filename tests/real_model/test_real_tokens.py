@@ -92,6 +92,7 @@ def test_bytes_without_a_token_and_names_of_special_tokens_are_treated_as_in_pyt
         (tokenizer(["a"], [1], kind="llama"), "its tokenizer is llama, smollm, expected gpt2"),
         (tokenizer(["a", "b"], [1]), "it holds no complete tokenizer"),
         (tokenizer(["a", "b"], [1, 4]), "it holds no complete tokenizer"),
+        (tokenizer(["日"], [1]), "its token with 日 stands for no bytes"),
         ({}, "its tokenizer is undefined"),
     ],
 )
