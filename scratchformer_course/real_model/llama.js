@@ -88,13 +88,8 @@ course.define("llama", () => {
       refuse(isPacked, `${name} is not packed as Q4_1 or Q8_0, or, if a vector, as F32`);
     }
     const isMatrix = (name) => shapes[name].length === 2;
-    const sizes = Object.keys(shapes)
-      .filter(isMatrix)
-      .map((name) => {
-        const [rows, columns] = shapes[name];
-        return { name, rows, columns, bits: tensors[name].bits };
-      });
-    const store = course.packed.create(sizes, isPlain);
+    const matrices = Object.entries(tensors).filter(([name]) => isMatrix(name));
+    const store = course.packed.create(matrices, isPlain);
     const vectors = {}; // the weights of the norms, (C) each
     for (const [name, { shape, start }] of Object.entries(tensors)) {
       if (isMatrix(name)) course.packed.fill(store, name, view, start);

@@ -26,8 +26,8 @@ course.define("packed", () => {
 
   // ---- memory ----
 
-  // Room for matrices {name, rows, columns, bits}, and for the program's work
-  function create(sizes, isPlain = false) {
+  // Room for matrices [name, {shape, bits}], and for the program's work
+  function create(tensors, isPlain = false) {
     let end = 0;
     function reserve(bytes) {
       const start = end;
@@ -35,7 +35,8 @@ course.define("packed", () => {
       return start;
     }
     const matrices = {};
-    for (const { name, rows, columns, bits } of sizes) {
+    for (const [name, { shape, bits }] of tensors) {
+      const [rows, columns] = shape;
       const blocks = columns / 32; // of a row
       const start = reserve(rows * blocks * BYTES[bits]);
       matrices[name] = { name, rows, columns, bits, blocks, start };
@@ -49,18 +50,13 @@ course.define("packed", () => {
     return { matrices, x, sums, y, float32, bytes, ...program };
   }
 
-  function withProgram(bytes) {
+  function withProgram(size) {
     const program = Uint8Array.from(atob(PROGRAM), (letter) => letter.charCodeAt(0));
     if (!globalThis.WebAssembly?.validate(program)) return null; // no SIMD
-    const memory = new WebAssembly.Memory({ initial: Math.ceil(bytes / 65536) });
+    const memory = new WebAssembly.Memory({ initial: Math.ceil(size / 65536) });
     const instance = new WebAssembly.Instance(new WebAssembly.Module(program), { m: { memory } });
     const run = instance.exports.product;
     return { kind: "simd", buffer: memory.buffer, run, order: IN_WORDS };
-  }
-
-  function withoutProgram(bytes) {
-    const buffer = new ArrayBuffer(bytes);
-    return { kind: "plain", buffer, run: plainProduct(buffer), order: [...IN_WORDS.keys()] };
   }
 
   // A tensor of the file, which begins at this byte of the view, as the matrix of this name
@@ -97,14 +93,11 @@ course.define("packed", () => {
       for (let block = 0; block < blocks; block++) {
         for (let t = first; t < first + tokens; t++, to += 36) {
           const from = t * columns + block * 32;
-          for (let lane = 0; lane < 4; lane++) {
-            let sum = 0;
-            for (let i = lane; i < 32; i += 4) {
-              const value = x[from + order[i]];
-              float32[to + i] = value;
-              sum += value;
-            }
-            float32[to + 32 + lane] = sum;
+          float32.fill(0, to + 32, to + 36);
+          for (let i = 0; i < 32; i++) {
+            const value = x[from + order[i]];
+            float32[to + i] = value;
+            float32[to + 32 + (i & 3)] += value;
           }
         }
       }
@@ -131,10 +124,11 @@ course.define("packed", () => {
   }
 
   // What packed_product.wat does, without it. Addresses are in bytes
-  function plainProduct(buffer) {
+  function withoutProgram(size) {
+    const buffer = new ArrayBuffer(size);
     const [float32, bytes] = [new Float32Array(buffer), new Uint8Array(buffer)];
     const weights = new Float32Array(32);
-    return (bits, rows, blocks, start, x, tokens, _sums, y) => {
+    function run(bits, rows, blocks, start, x, tokens, _sums, y) {
       const sums = new Float64Array(tokens);
       for (let row = 0; row < rows; row++) {
         let from = x / 4;
@@ -147,7 +141,8 @@ course.define("packed", () => {
         }
         for (let t = 0; t < tokens; t++) float32[y / 4 + t * rows + row] = sums[t];
       }
-    };
+    }
+    return { kind: "plain", buffer, run, order: [...IN_WORDS.keys()] };
   }
 
   // Row `row` of a matrix -> (columns)
