@@ -81,7 +81,7 @@ FIRST = ["lint", "book"]  # the pages are tested when they are built
 LANES = [["notebooks", "lone"], ["site", "unit"]]
 
 # the tests' folders that are named as what they test, for `quick`
-ROOMS = "kit|lab|page_model|shapes|tab_trainer|teaching|tools"
+ROOMS = "kit|lab|page_model|real_model|shapes|tab_trainer|teaching|tools"
 
 
 class Run:

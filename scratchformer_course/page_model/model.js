@@ -355,17 +355,20 @@ course.define("model", () => {
     const p = softmax(
       Float64Array.from(logits, (z) => (z - largest) / temperature),
     );
-    const likeliest = Array.from(p.keys()).sort((a, b) => p[b] - p[a]);
-    const order = likeliest.slice(0, top_k ?? p.length);
-    const together = order.reduce((sum, id) => sum + p[id], 0);
-    const kept = new Float64Array(p.length);
+    const likeliest = p.slice().sort().reverse(); // their probabilities
+    const order = likeliest.subarray(0, top_k ?? p.length);
+    const together = order.reduce((sum, value) => sum + value, 0);
     let before = 0; // what the likelier ones hold
-    for (const id of order) {
+    let n = 0;
+    for (const value of order) {
       if ((top_p ?? 1) < 1 && before > 0 && before >= top_p * together) break;
-      kept[id] = p[id];
-      before += p[id];
+      before += value;
+      n++;
     }
-    return kept.map((value) => value / before);
+    const least = likeliest[n - 1]; // of equally likely ones the first are kept
+    let equal = n - p.reduce((above, value) => above + Number(value > least), 0);
+    const isKept = (value) => value > least || (value === least && equal-- > 0);
+    return p.map((value) => (isKept(value) ? value / before : 0));
   }
 
   // A seed -> a function that draws from 0 to 1, always the same (mulberry32)
@@ -405,7 +408,7 @@ course.define("model", () => {
     }
   }
 
-  const parts = { norm, apply, add, attend, activate };
+  const parts = { dot, norm, apply, add, attend, activate };
   const text = { softmax, losses, probabilities, generator, pick, generate };
   return { load, newCache, forward, readOut, parts, ...text };
 });

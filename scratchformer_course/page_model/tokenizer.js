@@ -72,11 +72,18 @@ course.define("tokenizer", () => {
   }
 
   // A token's bytes are kept as a string with one character for each byte
-  function byteBPE({ tokens, special_tokens, pattern }) {
-    const idOf = new Map(tokens.map((token, id) => [token, id]));
+  function byteBPE({ tokens, special_tokens, pattern, every_byte = true }) {
+    const special = new Map(Object.entries(special_tokens));
+    const specialIds = new Set(special.values()); // text never becomes one of these
+    const idOf = new Map();
+    for (const [id, token] of tokens.entries()) if (!specialIds.has(id)) idOf.set(token, id);
     const all = [...tokens]; // and the special ones, by id
-    for (const [name, id] of Object.entries(special_tokens)) all[id] = toBytes(name);
+    for (const [name, id] of special) all[id] = toBytes(name);
     const chunks = patternOf(pattern);
+    // Cuts before and after every name; of names that begin alike, the longest counts
+    const names = [...special.keys()].sort((a, b) => b.length - a.length);
+    const escaped = names.map((name) => name.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"));
+    const namesApart = new RegExp(`(${escaped.join("|")})`);
 
     function toBytes(text) {
       return Array.from(new TextEncoder().encode(text), (b) => String.fromCharCode(b)).join("");
@@ -89,20 +96,23 @@ course.define("tokenizer", () => {
     function merge(bytes, onmerge = null) {
       const wholeChunk = idOf.get(bytes) ?? Infinity;
       if (!onmerge && wholeChunk < Infinity) return [wholeChunk];
-      const pieces = [...bytes];
+      const pieces = every_byte ? [...bytes] : [...bytes].filter((byte) => idOf.has(byte));
+      const joined = (i) => idOf.get(pieces[i] + pieces[i + 1]) ?? Infinity;
+      const ids = pieces.map((_, i) => joined(i)); // of each piece with the one after it
       for (;;) {
         let best = Infinity;
         let place = -1;
         let n = 2;
         for (let i = 0; i + 1 < pieces.length; i++) {
-          const id = idOf.get(pieces[i] + pieces[i + 1]) ?? Infinity;
-          if (id < best) [best, place] = [id, i];
+          if (ids[i] < best) [best, place] = [ids[i], i];
         }
         if (wholeChunk < best && pieces.length > 1)
           [best, place, n] = [wholeChunk, 0, pieces.length];
         if (place < 0) return pieces.map((piece) => idOf.get(piece));
         onmerge?.(place, n, best);
         pieces.splice(place, n, pieces.slice(place, place + n).join(""));
+        ids.splice(place, n, joined(place));
+        if (place > 0) ids[place - 1] = joined(place - 1);
       }
     }
 
@@ -117,7 +127,12 @@ course.define("tokenizer", () => {
     // half of a pair of UTF-16, which is no character, becomes U+FFFD first
     const wellFormed = (text) => read(new TextEncoder().encode(text));
     const cut = (text) => (wellFormed(text).match(chunks) ?? []).map(toBytes);
-    const encode = (text) => cut(text).flatMap((chunk) => merge(chunk));
+    const encodePart = (text) => cut(text).flatMap((chunk) => merge(chunk));
+    // The name of a special token is ordinary text, unless `allowSpecial`
+    function encode(text, allowSpecial = false) {
+      if (!allowSpecial || !special.size) return encodePart(text);
+      return text.split(namesApart).flatMap((part) => special.get(part) ?? encodePart(part));
+    }
     const fit = (text) => ({ text, changes: [] }); // bytes have room for all characters
     return { encode, fit, decode, wellFormed, cut, merge, tokens: all };
   }
