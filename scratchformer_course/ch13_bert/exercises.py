@@ -216,10 +216,20 @@ def _with_gaps(draw):
     return normal(draw, 1, T, V, scale=3.0), ids, int(ids[0, draw.randrange(T)])
 
 
+def _all_gaps(*logits):
+    return torch.tensor([logits]), torch.ones(1, len(logits), dtype=torch.int64), 1
+
+
 surest_gap = exercise(
     "13.3",
     "surest_gap(logits (1, T, V), ids (1, T), mask_id) -> (place, token) of the surest gap",
-    cases=[_with_gaps(Draw(seed)) for seed in (20, 21, 22)],
+    cases=(
+        *(_with_gaps(Draw(seed)) for seed in (20, 21, 22)),
+        # 45 %, and 40 % with a larger lead over the second token
+        _all_gaps([2.1972, 2.1748, 0.1823, 0.0], [0.6931, 0.0, 0.0, 0.0]),
+        _all_gaps([95.0, 94.0], [0.0, 5.0]),  # exp(95) is no float32
+        _all_gaps([0.004, 0.0], [0.012, 0.0]),  # 50.1 % and 50.3 %
+    ),
     more=drawn(20, _with_gaps, ties=False),
     right=[right_surest_gap],
     hints=[

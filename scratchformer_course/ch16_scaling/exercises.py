@@ -82,6 +82,7 @@ find_floor = exercise(
         ([2.0, 4.0, 8.0, 1.0], [2.08, 1.6, 2.17, 3.76], [0.02, 0.51, 1.31, 1.56]),
         # all but miss nothing, and one misses less
         ([1.0, 2.0, 4.0, 8.0], [2.5, 1.914, 1.5, 1.207], [0.48, 0.52, 0.5, 0.49]),
+        ([1.0, 2.0, 4.0, 8.0], [8.0, 4.0, 2.0, 1.0], [0.0, 0.02]),  # the best floor counts as False
     ),
     more=drawn(25, _curve),
     praise="`find_floor` is right: try all, keep the one with the smallest misses.",

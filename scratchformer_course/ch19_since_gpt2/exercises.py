@@ -31,6 +31,8 @@ rms_norm = exercise(
     cases=(
         (torch.tensor([[3.0, -4.0, 0.0, 0.0]]), torch.ones(4), 2.75),
         (torch.tensor([300.0, -250.0, 9.0]).half(), torch.ones(3).half(), 1e-5),  # 300² is no half
+        # 0.7 of the smallest half is rounded to 1 of it before the weight makes it large
+        (torch.tensor([2.0, 2**-24]).half(), torch.tensor([0.0, 2**15]).half(), 0.0),
     ),
     slopes=["x", "weight"],
     more=drawn(16, _rows),
@@ -69,7 +71,7 @@ swiglu_width = exercise(
     "19.2",
     "swiglu_width(d_model, multiple) -> a multiple; three matrices weigh what two of 4 d_model do",
     cases=((4096, 256), (96, 1)),
-    more=drawn(30, lambda draw: (draw.size(1, 700, 10**8 + 1), draw.choice([1, 2, 3, 7, 64]))),
+    more=drawn(30, lambda draw: (draw.size(1, 700, 10**6 + 1), draw.choice([1, 2, 3, 7, 64]))),
     praise="`swiglu_width` is right, for Llama's 11,008 too.",
     right=[right_swiglu_width],
     hints=[

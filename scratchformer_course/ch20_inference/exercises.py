@@ -84,6 +84,7 @@ accepted = exercise(
             [0.9],
         ),
         (torch.tensor([[0.0, 1.0], [0.5, 0.5]]), torch.tensor([[0.5, 0.5]]), [0], [0.1]),
+        (torch.tensor([[0.0, 1.0], [0.5, 0.5]]), torch.tensor([[0.5, 0.5]]), [0], [0.0]),
     ),
     more=drawn(30, _drafts),
     praise="`accepted` is right: it keeps, rejects, and adds one token when all are kept.",

@@ -37,14 +37,18 @@ def _rounded(ids, logits):
     return logits + 1e-6 * torch.randn_like(logits)
 
 
-def _leaking(by, row=-1, places=slice(None), ahead=1, times=1.0, logit=slice(1)):
-    """A model in which a later token moves one logit of a text, or some, by little, in places."""
+def _leaking(by, row=-1, places=slice(None), ahead=1, times=1.0, logit=slice(1), spared=-1):
+    """A model in which a later token moves one logit of a text, or some, by little, in places.
+
+    No logit of a text that begins with the token `spared` moves.
+    """
 
     def leak(ids, logits):
         later = torch.zeros(ids.shape[1])
         later[:-ahead] = 1.0 + ids[row, ahead:] % 2
         logits = times * logits
-        logits[row, places][:, logit] += by * later[places, None]
+        if ids[row, 0] != spared:
+            logits[row, places][:, logit] += by * later[places, None]
         return logits
 
     return _model(change=leak)
@@ -62,8 +66,9 @@ def _some_see_the_future():
 
 @cache
 def _some_hide_it():
+    ids = inv.some(2, 12)
     models = (
-        _leaking(-0.05, row=1, places=slice(0, 1)),
+        _leaking(-0.05, places=slice(0, 1), spared=ids[0, 0]),  # only the second text shows it
         _leaking(0.05, places=slice(1, 2), logit=slice(5, 6)),  # only the third token is seen
         _leaking(-0.05, row=0, places=slice(10, 11), logit=slice(-1, None)),  # only the last one is
         # all logits at a place move, so their softmax stays; two move, and their sum stays
@@ -71,7 +76,6 @@ def _some_hide_it():
         _leaking(torch.tensor([0.05, -0.05]), places=slice(1, 2), ahead=10, logit=slice(0, 2)),
         _leaking(0.5, row=0, times=50.0),
     )
-    ids = inv.some(2, 12)
     ids[0, 5] = inv.V - 1  # no token comes after it
     return [(model, ids) for model in models]
 
@@ -143,6 +147,15 @@ future_changes_nothing = exercise(
 COUNTED = "torch.arange(old, S, device=ids.device)"  # the positions of new tokens
 
 
+def _off_alone(is_off):
+    """A model in which the logits of some tokens are all 0.5 higher if each is read alone."""
+
+    def change(ids, logits):
+        return logits + 0.5 * (is_off(ids) & (ids.shape[1] == 1))[..., None]
+
+    return _model(change=change).double()
+
+
 @cache
 def _some_forget():
     healthy, faulty = FAULTS["window_one_off"].healthy, FAULTS["positions_forgotten"].program
@@ -152,7 +165,10 @@ def _some_forget():
     programs = (Program(), late, faulty, healthy, first_only, with_any)
     # in double precision, where rounding is below what the check compares
     texts = (inv.some(i, 8 - i).flip(1) for i in range(1, 7))
-    return tuple(zip((_model(p).double() for p in programs), texts, strict=True))
+    cases = zip((_model(p).double() for p in programs), texts, strict=True)
+    ids = torch.arange(8)[None]
+    first_off, late_off = _off_alone(lambda ids: ids == 0), _off_alone(lambda ids: ids > 2)
+    return *cases, (first_off, ids), (late_off, ids)
 
 
 def right_cache_difference(model, ids):

@@ -83,6 +83,12 @@ WRONG = {
         "in batches -> in batches[:3]",
         "optimizer.step() -> torch.optim.SGD(model.parameters(), 0.5).step()",
     ],
+    "surest_gap": [
+        "int(p.masked_fill -> "
+        "int((2 * p - logits[0].softmax(-1).topk(2).values.sum(-1)).masked_fill",
+        "logits[0].softmax(dim=-1) -> (logits[0].exp() / logits[0].exp().sum(-1, keepdim=True))",
+        "logits[0].softmax(dim=-1) -> logits[0].softmax(dim=-1).round(decimals=2)",
+    ],
     "cached_step": ["q @ keys.T -> q @ keys[-9:].T\n@ values, -> @ values[-9:],"],
     "DecoderBlock": [
         f"self.mlp(x){DROPS.format('self.mlp(x)')}",
@@ -92,19 +98,32 @@ WRONG = {
         "return (vocab -> from ctypes import c_float; return int(c_float((vocab\n"
         "+ 2 * C -> + 2 * C).value)"
     ],
-    "find_floor": [".sum() -> .sum().round(3)"],
+    "largest_batch": ["max(0, left -> max(int(left >= 0), left"],
+    "find_floor": [
+        ".sum() -> .sum().round(3)",
+        "min(floors -> min([E for E in floors if E] or floors",
+    ],
     "best_size": ["law(N, operations / (6 * N))) -> abs(law(N, operations / (6 * N))))"],
     "smear": ["x.clone() -> x.detach().clone()", "enumerate(matrices, -> enumerate(matrices[:6],"],
-    "rms_norm": ["x.float() -> x.detach().float()"],
+    "rms_norm": [
+        "x.float() -> x.detach().float()",
+        "weight * (wide -> (weight.float() * wide",
+    ],
     "look_up": ["range(len(ids) - 3, -1, -1) -> range(len(ids) - 3, max(-1, len(ids) - 35), -1)"],
-    "accepted": ["in enumerate(draft) -> in enumerate(draft[:8])\nlen(draft), -> len(draft[:8]),"],
+    "accepted": [
+        "in enumerate(draft) -> in enumerate(draft[:8])\nlen(draft), -> len(draft[:8]),",
+        ">= p[i, token] -> > p[i, token]",
+    ],
     "future_changes_nothing": [
+        "logits = model(ids) -> ids = ids[:1]; logits = model(ids)",
         "(beginning - logits[:, :t]) -> (beginning - logits[:, :t]).sum(-1)",
         "beginning - logits[:, :t] -> beginning.softmax(-1) - logits[:, :t].softmax(-1)",
     ],
     "cache_difference": [
         "model(ids) -> model(ids, model.new_cache())",
         "(both[0] - both[1]).abs() -> (both[0] - both[1])",
+        "(both[0] - both[1]).abs() -> (both[0] - both[1])[:, 1:].abs()",
+        "return -> return 0.0 if both[0].argmax(-1).equal(both[1].argmax(-1)) else",
     ],
 }
 
@@ -145,6 +164,25 @@ def by_batched_products(v, u, n):
     return pull * u - (push * n).sum(1), pull * v, -push * v[:, None]
 
 
+def by_trying_widths(d_model, multiple):
+    width = multiple
+    while 3 * width * d_model < 8 * d_model * d_model:
+        width += multiple
+    return width
+
+
+def block_by_block(vocab_size, context_length, C, n_layers):
+    if n_layers == 0:
+        return (vocab_size + context_length + 2) * C
+    rest = block_by_block(vocab_size, context_length, C, n_layers - 1)
+    return rest + 12 * C**2 + 13 * C
+
+
+def in_double_precision(chosen, rejected, chosen_start, rejected_start, beta):
+    gain = (chosen - chosen_start).double() - (rejected - rejected_start)
+    return -F.logsigmoid(beta * gain).mean()
+
+
 RIGHT = [
     ("erase", lambda x, d: x - x @ d.T @ torch.linalg.inv(d @ d.T) @ d),
     ("erase", lambda x, d: x - x @ d.T @ torch.linalg.solve(d @ d.T, d)),
@@ -156,6 +194,9 @@ RIGHT = [
     ("layer_norm", lambda x, weight, bias, eps: F.layer_norm(x, x.shape[-1:], weight, bias, eps)),
     ("masked_softmax", lambda s, mask: s.masked_fill(~mask, torch.finfo(s.dtype).min).softmax(1)),
     ("moves", by_batched_products),
+    ("gpt_parameters", block_by_block),
+    ("swiglu_width", by_trying_widths),
+    ("dpo_loss", in_double_precision),
 ]
 
 
@@ -167,3 +208,13 @@ def test_another_right_way_passes_with_other_seeds_too(name, answer, monkeypatch
         monkeypatch.setattr(exercise, "more", more(start=start))
         verdict = exercise(answer, limit=PATIENCE)
         assert verdict, (start, verdict)
+
+
+def test_the_future_may_be_looked_for_in_one_text_at_a_time():
+    exercise = BY_NAME["future_changes_nothing"]
+
+    def text_by_text(model, ids):
+        return all(exercise.right(model, row[None]) for row in ids)
+
+    verdict = exercise(text_by_text, limit=PATIENCE)
+    assert verdict, verdict
