@@ -103,7 +103,7 @@ def refuse_no_number(
 @contextmanager
 def _signals_held_back() -> Iterator[list[int]]:
     """Ctrl-C, `kill` and a terminal that closes wait for the step in progress, so that a run stops
-    where it can be saved. What is ignored, as under nohup, stays so.
+    where it can be saved. Under nohup a closed terminal is ignored, as ever.
 
     The list holds the signals that came. A second one raises KeyboardInterrupt at once; of several
     processes none stops at once, as the second signal may be torchrun's copy of the first. Python
@@ -120,9 +120,9 @@ def _signals_held_back() -> Iterator[list[int]]:
     if threading.current_thread() is not threading.main_thread():
         yield received
         return
-    numbers = [getattr(signal, name, None) for name in ("SIGINT", "SIGTERM", "SIGHUP")]
-    heard = [n for n in numbers if n is not None and signal.getsignal(n) != signal.SIG_IGN]
-    before = {number: signal.signal(number, hold) for number in heard}
+    hangup = {getattr(signal, "SIGHUP", signal.SIGTERM)}
+    heard = {number for number in hangup if signal.getsignal(number) != signal.SIG_IGN}
+    before = {n: signal.signal(n, hold) for n in {signal.SIGINT, signal.SIGTERM, *heard}}
     restore = True
     try:
         yield received
