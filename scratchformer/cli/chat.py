@@ -54,8 +54,8 @@ def _ids(tokenizer: Any, message: str) -> list[int]:
 
 
 def _lines() -> Iterator[str]:
-    if not sys.stdin.isatty():
-        yield from (line.rstrip("\n") for line in sys.stdin)
+    if not (sys.stdin and sys.stdin.isatty()):  # none: closed by who has called
+        yield from (line.rstrip("\n") for line in sys.stdin or ())
         return
     print("Ctrl-D or Ctrl-C ends it.", file=sys.stderr)
     while True:

@@ -21,12 +21,15 @@ class Pieces:
         self.size = size
 
     def encode(self, text: str) -> list[int]:
+        """The ids of a text whose bytes are a multiple of `size`: each is a number of them."""
         return np.frombuffer(text.encode("utf-8"), f">u{self.size}").tolist()
 
     def decode(self, ids) -> str:
+        """The text of ids; bytes that are no UTF-8 show as U+FFFD."""
         return b"".join(map(self.token_bytes, ids)).decode("utf-8", "replace")
 
     def token_bytes(self, i: int) -> bytes:
+        """The `size` bytes of a token."""
         return int(i).to_bytes(self.size, "big")
 
 

@@ -84,8 +84,9 @@ def gguf_sizes(settings: dict[str, Any], tensors: dict[str, Packed]) -> dict[str
     sizes |= {"vocab_size": table.shape[0], "tied": "output.weight" not in tensors}
     width = sizes["d_model"] // sizes["n_heads"]
     sizes["head_dim"] = settings.get("llama.attention.key_length", width)
-    for name in GGUF_WIDTHS:
-        if (channels := settings.get("llama." + name, width)) != sizes["head_dim"]:
+    # What a file leaves out is to llama.cpp a share of the width, or all channels of a key
+    for name, usual in zip(GGUF_WIDTHS[1:], (width, sizes["head_dim"]), strict=True):
+        if (channels := settings.get("llama." + name, usual)) != sizes["head_dim"]:
             raise ValueError(f"{name}={channels}, expected a head's {sizes['head_dim']} channels")
     return sizes
 

@@ -18,9 +18,9 @@ import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from scratchformer.data import real_model
-from scratchformer.data.gguf import read_gguf, unpack
+from scratchformer.data.gguf import Packed, read_gguf, unpack
 from scratchformer.generation import chat
-from scratchformer.models import Llama
+from scratchformer.models import Llama, llama_files
 from scratchformer.tokenizers import ByteBPE
 from tests.library.small_gguf import KINDS, tokenizer, write_gguf
 
@@ -146,6 +146,17 @@ def test_a_file_of_another_model_or_tokenizer_is_refused(tmp_path, kind, changes
     path = write_gguf(tmp_path / "other.gguf", **changes)
     with pytest.raises(ValueError, match=message):
         kind.from_gguf(path)
+
+
+def test_a_head_is_as_wide_as_its_keys_and_turns_whole_unless_the_file_says_otherwise():
+    settings = {"general.architecture": "llama", "llama.attention.key_length": 32}
+    settings |= {f"llama.{name}": 8 for name in llama_files.GGUF_SETTINGS.values()}
+    settings |= {"llama.embedding_length": 64, "llama.block_count": 1}
+    tensors = {name: Packed(0, (50, 64), None) for name in ("token_embd.weight", "blk.0.a.weight")}
+    values = {"llama.attention.value_length": 32}
+    assert llama_files.gguf_sizes(settings | values, tensors)["head_dim"] == 32
+    with pytest.raises(ValueError, match="value_length=8, expected a head's 32"):
+        llama_files.gguf_sizes(settings, tensors)
 
 
 # ---- where it is ----
