@@ -63,10 +63,10 @@ class TrainingConfig:
     compile: bool = False  # by torch.compile
 
     def __post_init__(self) -> None:
-        intervals = ("evaluate_every", "checkpoint_every")
+        intervals = ("evaluate_every", "checkpoint_every")  # None: left out
         for name in ("steps", "gradient_accumulation_steps", *intervals):
             value = getattr(self, name)
-            if not (value is None and name in intervals) and value < 1:
+            if value is not None and value < 1:
                 raise ValueError(f"{name}={value}, expected at least 1")
         for name in ("lr", "matrix_lr", "muon_lr", "eps", "clip"):
             value = getattr(self, name)
