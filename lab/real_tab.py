@@ -22,12 +22,14 @@ PARTS = [f"real_model/{name}.js" for name in ("gguf", "packed", "changes", "llam
 PROGRAM = """
 const [path, length, count, ...scripts] = process.argv.slice(1);
 for (const script of scripts) require(script);
-const { buffer } = require("fs").readFileSync(path);
+const blob = new Blob([require("fs").readFileSync(path)]);
 const ids = Array.from({ length }, (_, i) => (i * 7919) % 49152), times = [process.cpuUsage()];
-const text = course.llama.generate(course.llama.load(course.gguf.read(buffer)), ids);
-times.push(process.cpuUsage());
-for (let i = 0; i <= count; i++) if (text.next() && i % count === 0) times.push(process.cpuUsage());
-console.log(JSON.stringify(times.map(({ user, system }) => (user + system) / 1e6)));
+course.gguf.open(blob).then(course.llama.load).then((model) => {
+  const text = course.llama.generate(model, ids);
+  times.push(process.cpuUsage());
+  for (let i = 0; i <= count; i++) if (text.next() && i % count === 0) times.push(process.cpuUsage());
+  console.log(JSON.stringify(times.map(({ user, system }) => (user + system) / 1e6)));
+});
 """
 
 

@@ -2,12 +2,14 @@
 //
 // It reads what scratchformer/data/gguf.py reads, but for float16, and refuses the rest with a
 // sentence. Weights stay where they are: a tensor is its place in the file. Numbers are little-endian.
+// Only the head, which holds everything but the weights, is read into memory.
 
 course.define("gguf", () => {
   // By its kind, how DataView names a number among the settings; 8 is a string, 9 an array
   const NUMBERS =
     "Uint8 Int8 Uint16 Int16 Uint32 Int32 Float32 Uint8 - - BigUint64 BigInt64 Float64".split(" ");
   const [UINT32, STRING, ARRAY, UINT64] = [4, 8, 9, 10];
+  const FIRST = 4e6; // bytes to begin with: a head is mostly the tokenizer, SmolLM2's 1.7 million
   // Kind of a tensor -> the bits of a weight, and the weights and bytes of a block
   const KINDS = {
     0: { bits: 32, weights: 1, bytes: 4 }, // F32
@@ -45,11 +47,10 @@ course.define("gguf", () => {
     return { value, end: () => end };
   }
 
-  // An ArrayBuffer -> {view, settings: name -> value, tensors: name -> {bits, shape, start}}: a shape
-  // has rows first, as in PyTorch, and `start` is the first byte
-  function read(buffer) {
-    const view = new DataView(buffer);
-    const { value, end } = newReader(view);
+  // The first bytes of a file of this size -> {settings: name -> value, tensors: name -> {bits, shape,
+  // start, end}}: a shape has rows first, as in PyTorch; `start` is the first byte, `end` is behind the last
+  function readHead(buffer, size) {
+    const { value, end } = newReader(new DataView(buffer));
     const isGguf = value(UINT32) === 0x46554747 && value(UINT32) === 3; // "GGUF"
     check(isGguf, "it is no GGUF file of version 3");
     const [nTensors, nSettings] = [value(UINT64), value(UINT64)];
@@ -68,11 +69,23 @@ course.define("gguf", () => {
     for (const [name, tensor] of Object.entries(tensors)) {
       const blocks = tensor.shape.reduce((a, b) => a * b, 1) / tensor.weights;
       tensor.start += first;
-      const isThere = tensor.start + blocks * tensor.bytes <= view.byteLength;
-      check(Number.isInteger(blocks) && isThere, `${name} is cut short`);
+      tensor.end = tensor.start + blocks * tensor.bytes;
+      check(Number.isInteger(blocks) && tensor.end <= size, `${name} is cut short`);
     }
-    return { view, settings, tensors };
+    return { settings, tensors };
   }
 
-  return { read };
+  // A Blob -> what `readHead` gives, and the blob
+  async function open(blob) {
+    for (let length = FIRST; ; length *= 4) {
+      const buffer = await blob.slice(0, length).arrayBuffer();
+      try {
+        return { ...readHead(buffer, blob.size), blob };
+      } catch (error) {
+        if (length >= blob.size) throw error; // else the head may be longer
+      }
+    }
+  }
+
+  return { open };
 });

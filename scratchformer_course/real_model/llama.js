@@ -1,8 +1,8 @@
 // A Llama in JavaScript: SmolLM2 as it lies in its file, without PyTorch and without a library.
 //
-//   const file = course.gguf.read(buffer);
+//   const file = await course.gguf.open(blob);
 //   const tokenizer = course.tokenizer.load(course.vocabulary.describe(file.settings));
-//   const model = course.llama.load(file);
+//   const model = await course.llama.load(file);
 //   const { logits } = course.llama.forward(model, tokenizer.encode("The capital of France is"));
 //
 // What else it can be asked, and what can be changed meanwhile, is in changes.js. Names of weights are
@@ -72,9 +72,9 @@ course.define("llama", () => {
     return shapes;
   }
 
-  // A file of gguf.js -> a model; `isPlain`: without WebAssembly. The file is not needed any more.
-  function load(file, isPlain = false) {
-    const { view, tensors } = file;
+  // A file of gguf.js -> a model; `isPlain`: without WebAssembly
+  async function load(file, isPlain = false) {
+    const { tensors } = file;
     const config = configOf(file);
     const shapes = shapesOf(config);
     let head = "token_embd.weight"; // a token is read and written with the same vector, or
@@ -87,19 +87,25 @@ course.define("llama", () => {
       const isPacked = shape.length === 1 ? bits === 32 : bits < 32 && shape[1] % 32 === 0;
       refuse(isPacked, `${name} is not packed as Q4_1 or Q8_0, or, if a vector, as F32`);
     }
-    const isMatrix = (name) => shapes[name].length === 2;
-    const matrices = Object.entries(tensors).filter(([name]) => isMatrix(name));
+    const matrices = Object.entries(tensors).filter(([name]) => shapes[name].length === 2);
     const store = course.packed.create(matrices, isPlain);
-    const vectors = {}; // the weights of the norms, (C) each
-    for (const [name, { shape, start }] of Object.entries(tensors)) {
-      if (isMatrix(name)) course.packed.fill(store, name, view, start);
+    const model = { config, store, vectors: {}, head };
+    await fill(model, file);
+    return model;
+  }
+
+  // The file's weights, one tensor after the other, so that they are in memory once. vectors: the
+  // weights of the norms, (C) each
+  async function fill({ store, vectors }, { blob, tensors }) {
+    for (const [name, { shape, start, end }] of Object.entries(tensors)) {
+      const view = new DataView(await blob.slice(start, end).arrayBuffer());
+      if (shape.length === 2) course.packed.fill(store, name, view);
       else {
         const weight = new Float32Array(shape[0]);
-        vectors[name] = weight.map((_, i) => view.getFloat32(start + 4 * i, true));
+        vectors[name] = weight.map((_, i) => view.getFloat32(4 * i, true));
         refuse(vectors[name].every(Number.isFinite), `${name} has weights that are no numbers`);
       }
     }
-    return { config, store, vectors, head };
   }
 
   // ---- the parts ----
@@ -282,5 +288,5 @@ course.define("llama", () => {
     check(S <= most, `got ${S} tokens, expected at most context_length=${most}`);
   }
 
-  return { load, newCache, forward, readOut, generate };
+  return { load, fill, newCache, forward, readOut, generate };
 });

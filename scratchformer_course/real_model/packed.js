@@ -59,12 +59,12 @@ course.define("packed", () => {
     return { kind: "simd", buffer: memory.buffer, run, order: IN_WORDS };
   }
 
-  // A tensor of the file, which begins at this byte of the view, as the matrix of this name
-  function fill({ matrices, float32 }, name, view, byte) {
+  // A tensor of the file, as the matrix of this name
+  function fill({ matrices, float32 }, name, view) {
     const { rows, blocks, bits, start } = matrices[name];
     const whole = new Uint32Array(float32.buffer);
     const [head, words] = bits === 4 ? [4, 4] : [2, 8]; // bytes before the numbers, and these
-    let to = start / 4;
+    let [byte, to] = [0, start / 4];
     for (let block = 0; block < rows * blocks; block++) {
       const scale = view.getUint16(byte, true);
       const minimum = bits === 4 ? view.getUint16(byte + 2, true) : 0;

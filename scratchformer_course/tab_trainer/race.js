@@ -1,10 +1,10 @@
 // Training in the page: a button, a curve that grows beside what the model writes, and what the run
 // says of itself on the way. The parts of the page are in owntext.js, controls.js, plot.js, film.js,
-// score.js, talk.js, picture.js and result.js; workers.js computes, and browser_store.js keeps.
+// score.js, talk.js, picture.js and result.js; session.js computes, and browser_store.js keeps.
 //
 // Needs: page_model/explorer.js page_model/views/attention.js page_model/views/next.js
 // Needs: page_model/views/switches.js page_model/views/lens.js
-// Needs: kernels.js matrix.js trainer.js text.js counts.js session.js export.js workers.js owntext.js
+// Needs: kernels.js matrix.js trainer.js text.js counts.js session.js export.js kit/figure/workers.js owntext.js
 // Needs: controls.js plot.js film.js score.js talk.js picture.js browser_store.js result.js
 
 course.define("race", () => {
@@ -18,6 +18,8 @@ course.define("race", () => {
   const KEPT_NOTHING =
     "This browser keeps nothing here, as in a private window: text and model are gone when you " +
     "leave. Save for Python, below, makes a file of the model.";
+  // what a worker needs
+  const PARTS = ["model", "kernels", "matrix", "trainer", "text", "export", "counts", "session"];
   const DRAWN_EVERY = 100; // milliseconds: the worker needs the processor
 
   function badLoss(step, loss, V) {
@@ -211,7 +213,7 @@ course.define("race", () => {
       if (hadFocus) runButton.focus({ preventScroll: true });
       const seen = stage.offsetHeight < innerHeight - 80 ? stage : film.element;
       seen.scrollIntoView({ block: "nearest" });
-      send ??= course.workers.startWork(receive);
+      send ??= course.workers.startWork(PARTS, receive).send;
       send({
         do: "start",
         run: state.number,

@@ -127,19 +127,5 @@ course.define("session", () => {
     return ids.slice(prompt.length);
   }
 
-  // In a worker: a session that the page's messages speak to
-  function serve() {
-    const { port1, port2 } = new MessageChannel();
-    const queue = [];
-    port1.onmessage = () => queue.shift()();
-    const later = (f) => {
-      queue.push(f);
-      port2.postMessage(null);
-    };
-    const send = (message, transfer = []) => postMessage(message, { transfer });
-    const { receive } = newSession(course, send, later);
-    globalThis.onmessage = ({ data }) => receive(data);
-  }
-
-  return { newSession, serve };
+  return { newSession };
 });

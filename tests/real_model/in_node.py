@@ -22,13 +22,10 @@ node = Node(
 # A file is opened once; `fresh` opens it again, since fewer bits change a model for good
 MODEL = """
 const { readFileSync, writeFileSync } = require("fs");
-const file = () => {
-  const { buffer, byteOffset, length } = readFileSync(input.path);
-  return G.read(buffer.slice(byteOffset, byteOffset + length));
-};
+const blob = () => new Blob([readFileSync(input.path)]);
 const { fresh, plain = false } = input, opened = (globalThis.opened ??= {});
 const key = `${input.path} ${plain}`;
-if (fresh || !opened[key]) opened[key] = L.load(file(), plain);
+if (fresh || !opened[key]) opened[key] = await L.load(await G.open(blob()), plain);
 const model = opened[key];
 const give = (numbers) => writeFileSync(input.to, numbers);
 """

@@ -222,10 +222,11 @@ def test_a_worker_runs_the_same_program(path):
     body = """
       const parts = ["model", "gguf", "packed", "changes", "llama"];
       const program = `${course.program(...parts)}
-        const { parentPort, workerData: { buffer, ids } } = require("worker_threads");
+        const { parentPort, workerData: { blob, ids } } = require("worker_threads");
         const { forward, load } = course.llama;
-        parentPort.postMessage(forward(load(course.gguf.read(buffer)), ids).logits);`;
-      const workerData = { buffer: file().view.buffer, ids: input.ids };
+        course.gguf.open(blob).then(load).then((model) => forward(model, ids).logits)
+          .then((logits) => parentPort.postMessage(logits));`;
+      const workerData = { blob: blob(), ids: input.ids };
       const { Worker } = require("worker_threads");
       const worker = new Worker(program, { eval: true, workerData });
       give(await new Promise((done, fail) => worker.on("message", done).on("error", fail)))"""
@@ -276,11 +277,9 @@ def test_a_file_of_another_model_or_packing_is_refused(tmp_path, given, message)
 def test_a_file_that_is_cut_short_or_of_another_kind_is_refused(tmp_path):
     data = write_gguf(tmp_path / "a.gguf", "Q4_1").read_bytes()
     body = """
-      const { buffer, byteOffset, length } = require("fs").readFileSync(input.path);
-      return [...input.ends].map((end) => {
-        try { G.read(buffer.slice(byteOffset, byteOffset + end)) } catch (e) { return e.message }
-        return "read";
-      })"""
+      const blob = new Blob([require("fs").readFileSync(input.path)]);
+      return Promise.all(input.ends.map((end) =>
+        G.open(blob.slice(0, end)).then(() => "read", ({ message }) => message)))"""
     ends = [0, 2, *range(4, 2000, 37), len(data) - 9, len(data)]
     *cut, last = node(body, path=str(tmp_path / "a.gguf"), ends=ends)
     assert last == "read"
@@ -298,7 +297,7 @@ def smol():
     """The file, Python's model, and 64 tokens with Python's logits."""
     path = real_file()
     body = """
-      const tokenizer = tokenizers.load(V.describe(file().settings));
+      const tokenizer = tokenizers.load(V.describe((await G.open(blob())).settings));
       return tokenizer.encode(input.text).slice(0, 64)"""
     text = "The capital of France is Paris. 12 strawberries, 3.14 or naïve 中文?\n" * 4
     model, ids = Llama.from_gguf(path), node(MODEL + body, path=str(path), text=text)

@@ -14,8 +14,7 @@ from tests.node import JavaScriptError
 from tests.real_model.in_node import node, real_file
 
 READ = """
-const { buffer, byteOffset, length } = require("fs").readFileSync(input.path);
-const file = G.read(buffer.slice(byteOffset, byteOffset + length));
+const file = await G.open(new Blob([require("fs").readFileSync(input.path)]));
 const tok = tokenizers.load(V.describe(file.settings));
 """
 ENCODE = """
