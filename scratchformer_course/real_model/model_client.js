@@ -80,6 +80,5 @@ course.define("modelClient", () => {
     return { open, close, encode, read, write, steer, lens, lower, config };
   }
 
-  const client = newClient();
-  return { client };
+  return { newClient, client: newClient() };
 });
