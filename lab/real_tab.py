@@ -27,7 +27,9 @@ const ids = Array.from({ length }, (_, i) => (i * 7919) % 49152), times = [proce
 course.gguf.open(blob).then(course.llama.load).then((model) => {
   const text = course.llama.generate(model, ids);
   times.push(process.cpuUsage());
-  for (let i = 0; i <= count; i++) if (text.next() && i % count === 0) times.push(process.cpuUsage());
+  for (let i = 0; i <= count; i++) {
+    if (text.next() && i % count === 0) times.push(process.cpuUsage());
+  }
   console.log(JSON.stringify(times.map(({ user, system }) => (user + system) / 1e6)));
 });
 """

@@ -22,7 +22,7 @@ def write_gguf(path, kind="F32", tied=True, arch="llama", settings=(), fill=None
 
 
 def write_real_shape(path):
-    """A small random Llama with the blocks, heads and special tokens of SmolLM2, all bytes, and *ab*."""
+    """A small random Llama with SmolLM2's blocks, heads and special tokens, all bytes, and *ab*."""
     C, d_ff, keys = 9 * 32, 32, 3 * 32
     shapes = {"attn_q": (C, C), "attn_k": (keys, C), "attn_v": (keys, C), "attn_output": (C, C)}
     shapes |= {"ffn_gate": (d_ff, C), "ffn_up": (d_ff, C), "ffn_down": (C, d_ff)}

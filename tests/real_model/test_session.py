@@ -1,4 +1,4 @@
-"""What a page asks of the real model is answered: tokens, chances, texts that are written, and steered."""
+"""What a page asks of the real model is answered: tokens, chances, texts written and steered."""
 
 import numpy as np
 import pytest
@@ -112,7 +112,7 @@ def test_bits_are_lowered_from_those_of_the_file_and_come_back(path):
 
 
 def test_what_fails_is_a_sentence(path, tmp_path):
-    with pytest.raises(JavaScriptError, match="no head 31.1"):
+    with pytest.raises(JavaScriptError, match=r"no head 31\.1"):
         asked(path, "await model.read({ text: 'a', change: { heads: [[31, 1]] } })")
     with pytest.raises(JavaScriptError, match="got no token"):
         asked(path, "await model.read({ text: '' })")
