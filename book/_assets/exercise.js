@@ -1,4 +1,4 @@
-// The question in the box of an exercise: one number, or which of several answers is wrong and why.
+// The question in the box of an exercise: one number, or what is wrong with an answer.
 // The page holds it as JSON, with all that is said of an answer (book/_ext/exercise_ext.py). The
 // right answer sets the tick "Worked out" (course-progress.js). The browser keeps the last answer.
 
@@ -42,19 +42,11 @@ course.define("exercise", () => {
     return isList && !isNumber ? list.replace(/\D/g, "") : text;
   }
 
-  // What is said of a choice: the places of an answer and of a reason, or -1 for none
-  function judgeWhich(question, answer, reason) {
-    if (answer < 0) return none("Choose one of the answers first.");
-    if (answer !== question.wrong) {
-      return wrongFor("That one is right: it passes the check. Look at another.");
-    }
-    if (reason < 0) {
-      return none("Yes, that is the wrong one. Now choose what is wrong with it.");
-    }
-    if (reason !== question.reason) {
-      return wrongFor("That is the wrong one, but something else is wrong with it.");
-    }
-    return { state: "right", text: "You are right, in both." };
+  // What is said of a chosen reason: its place, or -1 for none
+  function judgeWhich(question, reason) {
+    if (reason < 0) return none("Choose one of the reasons first.");
+    if (reason !== question.reason) return wrongFor("Something else is wrong with it.");
+    return { state: "right", text: "You are right." };
   }
 
   const sentence = (text) => (/[.?!:]$/.test(text) ? text : `${text}.`);
@@ -73,18 +65,6 @@ course.define("exercise", () => {
     });
 
   const lead = () => el("strong", "Work it out: ");
-
-  // A set of choices under a question, as radio buttons
-  function choices(name, legend, contents) {
-    const inputs = contents.map((_, i) => el("input", { type: "radio", name, value: i }));
-    const labels = contents.map((content, i) => el("label", inputs[i], el("span", ...content)));
-    const chosen = () => inputs.findIndex((input) => input.checked);
-    const choose = (place) => {
-      if (inputs[place]) inputs[place].checked = true;
-    };
-    const element = el("fieldset", el("legend", ...legend), ...labels);
-    return { element, inputs, chosen, choose };
-  }
 
   function build(box) {
     const exercise = box.dataset.exercise;
@@ -119,20 +99,21 @@ course.define("exercise", () => {
       };
     }
 
-    function whichParts({ ask, answers, reasons }, { answer, reason }) {
-      const codes = answers.map((code) => [el("code", code)]);
-      const which = choices(`answer-${exercise}`, [lead(), ...inline(ask)], codes);
-      const why = choices(`reason-${exercise}`, ["What is wrong with it?"], reasons.map(inline));
-      which.choose(answer);
-      why.choose(reason);
-      which.element.className = "course-answers";
+    function whichParts({ ask, code, reasons }, { reason }) {
+      const inputs = reasons.map((_, i) =>
+        el("input", { type: "radio", name: exercise, value: i }),
+      );
+      const labels = reasons.map((text, i) => el("label", inputs[i], el("span", inline(text))));
+      const shown = el("pre", { tabindex: 0 }, el("code", code));
+      const chosen = () => inputs.findIndex((input) => input.checked);
+      if (inputs[reason]) inputs[reason].checked = true;
       return {
-        elements: [which.element, why.element],
+        elements: [el("fieldset", el("legend", lead(), inline(ask)), shown, labels)],
         row: [],
-        given: () => ({ answer: which.chosen(), reason: why.chosen() }),
-        judge: () => judgeWhich(question, which.chosen(), why.chosen()),
-        toFill: () => (which.chosen() === question.wrong ? why : which).inputs[0],
-        isGiven: () => which.chosen() >= 0,
+        given: () => ({ reason: chosen() }),
+        judge: () => judgeWhich(question, chosen()),
+        toFill: () => inputs[0],
+        isGiven: () => chosen() >= 0,
       };
     }
 

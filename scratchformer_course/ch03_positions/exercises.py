@@ -150,7 +150,6 @@ speeds = exercise(
     ],
     question=which(
         "takes eighths of a turn",
-        beside=[with_a_smaller_base, twice_as_fast],
         others=["100 -> 1_000_000", "100 -> 10_000"],
     ),
     mistakes=[

@@ -92,7 +92,6 @@ verb_finder = exercise(
     ],
     question=which(
         ":4, 1] -> :3, 1]",
-        beside=[right_verb_finder, in_the_first_column],
         others=["= 6 -> = 1", "= 6 -> = -6"],
     ),
     mistakes=edits(
@@ -149,7 +148,6 @@ near_noun = exercise(
     ],
     question=which(
         "10, 1 -> 10, 0",
-        beside=[right_near_noun, with_smaller_numbers],
         others=["20, 1 -> 0, 1", "10, 1 -> -10, 1"],
     ),
     mistakes=edits(

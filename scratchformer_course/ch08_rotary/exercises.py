@@ -157,7 +157,6 @@ ignores_the_start = exercise(
     ],
     question=which(
         "positions + 100 -> 2 * positions",
-        beside=[right_ignores_the_start],
         others=["positions + 100 -> positions", "at_0, at_100 -> at_0.sum(), at_100.sum()"],
     ),
     mistakes={
@@ -225,7 +224,6 @@ looks_back = exercise(
     ],
     question=which(
         "query, key.flatten() -> key.flatten(), query",
-        beside=[turns_the_key_forth],
         others=["10_000 ** (-2 * i / D) -> i**0", "key.flatten() -> key"],
     ),
     mistakes=edits(

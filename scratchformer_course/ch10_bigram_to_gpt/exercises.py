@@ -225,7 +225,6 @@ sample_next = exercise(
     ],
     question=which(
         "(logits / temperature, dim=-1) -> (logits, dim=-1) / temperature",
-        beside=[right_sample_next],
         others=[
             "torch.softmax(logits / temperature, dim=-1) -> logits",
             ", generator=generator -> ",
@@ -299,7 +298,6 @@ far_pair = exercise(
     ],
     question=which(
         "differs too near the end",
-        beside=[right_far_pair],
         others=["returns the same text twice", "differs far back, where nothing depends on it"],
     ),
     mistakes=[

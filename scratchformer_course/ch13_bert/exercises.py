@@ -353,9 +353,8 @@ fool_bert = exercise(
     ],
     question=which(
         "die Kuh sieht der Hund -> der Hund sieht die Kuh",
-        beside=[without_the_comment],
         others=["der Hund -> der", "der Hund -> der arme Hund"],
-        text="One of these pairs is refused. Which one, and why?",
+        text="This pair is refused. Why?",
     ),
     mistakes=edits(
         without_the_comment,

@@ -65,7 +65,6 @@ break_config = exercise(
     ],
     question=which(
         '"n_heads": 1 -> "dropout": 0.5',
-        beside=[right_break_config, a_head_for_each_channel],
         others=['"n_heads": 1 -> "d_model": 24', '"n_heads": 1 -> "n_heads": 5'],
     ),
     mistakes=edits(
@@ -202,7 +201,6 @@ unnoticed = exercise(
     ],
     question=which(
         "h.3.ln_1.bias -> wte.weight\n0 * weights[name] -> weights[name] + 0.1",
-        beside=[right_unnoticed, with_larger_positions],
         others=[
             "h.3.ln_1.bias -> h.0.attn.c_proj.weight\n0 * weights[name] -> weights[name].T",
             'name: 0 * weights[name] -> "name": weights[name]',

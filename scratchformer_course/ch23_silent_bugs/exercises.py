@@ -115,7 +115,6 @@ future_changes_nothing = exercise(
     ],
     question=which(
         "model(ids) -> model(ids).argmax(-1)\nids[:, :t]) -> ids[:, :t]).argmax(-1)",
-        beside=[right_future_changes_nothing],
         others=["range(1, ids.shape[1]) -> [ids.shape[1] // 2]", "1e-4 -> 0"],
     ),
     mistakes=[
@@ -199,7 +198,6 @@ cache_difference = exercise(
     ],
     question=which(
         "reads all tokens in one call",
-        beside=[right_cache_difference],
         others=["cache)) -> model.new_cache()))", "t : t + 1], cache) -> : t + 1], cache)[:, -1:]"],
     ),
     mistakes=[
@@ -269,9 +267,8 @@ my_merge = exercise(
     ],
     question=which(
         "permute(0, 2, 3, 1).flatten(2) -> reshape(len(x), x.shape[2], -1)",
-        beside=[right_my_merge, heads_turned_over],
         others=["x.permute -> x.flip(0).permute", "flatten(2) -> flatten(2).detach()"],
-        text="Two of these are hidden well. Which one would a test find, and why?",
+        text="This one is not hidden well: a test finds it. Why?",
     ),
     mistakes=edits(
         right_my_merge,

@@ -7,7 +7,7 @@ import ast
 import builtins
 import json
 
-from scratchformer_course.kit.checks.question import Number, Which
+from scratchformer_course.kit.checks.question import Number, Which, source
 from tests.chapters.tables import ALL, exported, of
 from tests.node import Node
 
@@ -62,12 +62,19 @@ def unknown_names(code):
 
 
 @of(WHICH)
-def test_of_the_answers_shown_one_is_a_mistake_and_each_is_short_and_stands_alone(exercise):
+def test_the_answer_shown_is_short_and_stands_alone(exercise):
     question = exported(exercise)
-    assert set(exercise.question.beside) <= set(exercise.solutions)  # which pass their check
-    assert 2 <= len(question["answers"]) <= 3
     assert 3 <= len(question["reasons"]) == len(set(question["reasons"])) <= 4
-    for code in question["answers"]:
-        lines = code.splitlines()
-        assert len(lines) <= LINES and max(map(len, lines)) <= COLUMNS, code
-        assert not unknown_names(code), code
+    code = question["code"]
+    lines = code.splitlines()
+    assert len(lines) <= LINES and max(map(len, lines)) <= COLUMNS, code
+    assert not unknown_names(code), code
+
+
+@of(ALL)
+def test_no_question_shows_an_answer_that_passes(exercise):
+    question = exported(exercise)
+    shown = [question.get("code", ""), question["ask"], *question.get("reasons", ())]
+    for answer in exercise.solutions:
+        body = source(answer, exercise.name).partition("\n")[2]
+        assert body and not any(body in text for text in shown)

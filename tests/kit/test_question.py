@@ -49,11 +49,9 @@ def test_a_number_that_two_diagnoses_share_is_left_out_and_so_is_the_right_one()
 
 
 def test_which_shows_code_and_reasons():
-    asked = which("takes half", [by_adding, lambda a, b: b * a], ["adds", "subtracts"]).export(area)
-    assert asked["answers"][asked["wrong"]] == "def area(a, b):\n    return a * b / 2"
+    asked = which("takes half", ["adds", "subtracts"]).export(area)
+    assert asked["code"] == "def area(a, b):\n    return a * b / 2"
     assert asked["reasons"][asked["reason"]] == "That is a triangle"
     assert {"These are added: multiply", "These are subtracted: multiply"} < {*asked["reasons"]}
-    assert "def area(a, b):\n    return b * a" in asked["answers"]
-    assert any("def area(a, b):\n    return sum(" in code for code in asked["answers"])
     with pytest.raises(ValueError, match=r"exercise 0\.1 has no mistake 'multiplies'"):
-        which("multiplies", [right_area], []).export(area)
+        which("multiplies", []).export(area)

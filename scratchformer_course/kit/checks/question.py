@@ -1,8 +1,8 @@
 """A question that an exercise asks on the page, where no code can be run.
 
-`number(…)` asks for one number of a case that is small enough for paper. `which(…)` shows several
-answers of the exercise's own table, of which one is wrong, and asks what is wrong with it. Both
-take all that they know from the table: nothing in a question was computed by hand.
+`number(…)` asks for one number of a case that is small enough for paper. `which(…)` shows a wrong
+answer of the exercise's own table, and asks what is wrong with it; a right one is never shown.
+Both take all that they know from the table: nothing in a question was computed by hand.
 """
 
 import ast
@@ -63,31 +63,27 @@ class Number:
 
 @dataclass(frozen=True)
 class Which:
-    """A question which of several answers is wrong, and why: a mistake between right answers.
+    """A question which mistake an answer makes.
 
     Mistakes are named by their descriptions; the diagnoses of the `others` stand beside the right
     one. What is shown must be short, and use nothing but its arguments and the chapter's imports.
     """
 
     wrong: str
-    beside: Sequence[Answer]  # right answers that are shown with it
     others: Sequence[str]
-    text: str = "One of these is wrong. Which one, and what is wrong with it?"
+    text: str = "This answer is wrong. What is wrong with it?"
 
     def export(self, exercise: Exercise) -> dict[str, Any]:
-        """The code of the answers, and the reasons to choose from, each by the alphabet."""
+        """The code of the answer, and the reasons to choose from, by the alphabet."""
         mistakes = {mistake.description: mistake for mistake in exercise.mistakes}
         names = (self.wrong, *self.others)
         if unknown := [name for name in names if name not in mistakes]:
             raise ValueError(f"exercise {exercise.number} has no mistake {unknown[0]!r}")
         reasons = [diagnosis(exercise, mistakes[name]) for name in names]
-        shown = [mistakes[self.wrong].function, *self.beside]
-        codes = [source(answer, exercise.name) for answer in shown]
         return {
             "kind": "which",
             "ask": self.text,
-            "answers": sorted(codes),
-            "wrong": sorted(codes).index(codes[0]),
+            "code": source(mistakes[self.wrong].function, exercise.name),
             "reasons": sorted(reasons),
             "reason": sorted(reasons).index(reasons[0]),
         }
