@@ -11,7 +11,7 @@ from scratchformer_course.kit.figure.scripts import (
     registered,
 )
 
-ENGINE = "changes fewer_bits gguf llama packed vocabulary"  # of the real model: no figure's yet
+ENGINE = "changes fewer_bits gguf llama packed"  # of the real model: no figure's yet
 VIEWS = sorted(path.stem for path in (PACKAGE / "page_model" / "views").glob("*.js"))
 
 
