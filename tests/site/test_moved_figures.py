@@ -56,7 +56,7 @@ def test_pieces_follow_the_merges_and_what_is_typed_and_a_piece_says_what_it_was
 @of("real_tokens")
 def test_what_is_typed_is_read_in_the_vocabulary_that_the_site_has(page, tmp_path):
     names = ["<|im_start|>", "a", "b", "Ġ", "1", "ab", "Ġa", "Ã", "©"]
-    path = write_gguf(tmp_path / "a.gguf", **tokenizer(names, [3] + [1] * 8, ["a b", "Ġ a"]))
+    path = write_gguf(tmp_path / "a.gguf", **tokenizer(names, [3] + [1] * 8, merges=["a b", "Ġ a"]))
     script = b64encode(vocabulary_script(path).encode()).decode()
     page.evaluate(
         "(to) => document.body.insertAdjacentHTML('beforeend', `<i data-vocabulary='${to}'></i>`)",
