@@ -221,6 +221,7 @@ class Figure(NamedTuple):
 # what a reader does with a figure that a chapter stores
 STORED = {
     "merges": doing("All merges", Text=LONG_WORDS),
+    "real_tokens": doing(Text=LONG_WORDS),
     "word_map": doing("queen"),
     "clock_hands": doing(Place=40, Distance=44),
     "first_sample": doing(Steps_of_training=3),
