@@ -13,7 +13,7 @@ course.define("modelFile", () => {
     sha256: "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
   };
   const KEPT = "course-real-model"; // a folder; also the name of the lock, and of the channel
-  const PIECE = 4_194_304; // bytes, at least
+  const PIECE = 4_194_304; // bytes
   const LEAST_MEMORY = 2; // GB: the model, and what the device does besides
   const megabytes = (bytes) => (bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0);
 
@@ -93,7 +93,7 @@ course.define("modelFile", () => {
       }
       async function add(piece) {
         if (await write(count, piece)) count++;
-        else if (!chosen) inMemory.push(piece);
+        else if (!chosen) inMemory.push(new Blob([piece]));
       }
       async function end() {
         const isKept = await write(number, String(count));
@@ -132,20 +132,25 @@ course.define("modelFile", () => {
       try {
         step({ is: "loading", done });
         const reader = (chosen?.stream() ?? (await fetched(signal))).getReader();
-        let chunks = /** @type {BlobPart[]} */ ([]); // no piece yet
-        let size = 0;
+        const piece = new Uint8Array(PIECE);
+        let filled = 0;
         for (let part = await reader.read(); part.value; part = await reader.read()) {
           signal.throwIfAborted();
           hash.update(part.value);
-          chunks.push(part.value);
-          size += part.value.length;
           done += part.value.length;
           step({ is: "loading", done });
           if (done > bytes) break;
-          if (size < PIECE && done < bytes) continue;
-          await store.add(new Blob(chunks));
-          [chunks, size] = [[], 0];
+          for (let start = 0; start < part.value.length; ) {
+            const some = part.value.subarray(start, start + PIECE - filled);
+            piece.set(some, filled);
+            start += some.length;
+            filled += some.length;
+            if (filled < PIECE) continue;
+            await store.add(piece);
+            filled = 0;
+          }
         }
+        if (done === bytes && filled) await store.add(piece.subarray(0, filled));
         if (done < bytes) throw new Error("the file ended there");
         if (done > bytes) await reader.cancel();
         else {
