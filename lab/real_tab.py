@@ -7,8 +7,9 @@ both browsers wllama, which is llama.cpp in WebAssembly; npm fetches it into a f
 deleted again. All read the same file, one thread each, and take turns, since other programs slow
 all of them. Counted are tokens a second of processor time, by all processes of a browser. `first`
 are seconds by the clock, in a browser that keeps the file, from opening it to the first token, and
-`megabytes` what its processes hold more than before when they have read 150 tokens. `loading` is
-the file's way from a server of this machine into a browser, hashed and kept by `model_file.js`.
+`megabytes` what its processes hold more than before when they have read 150 tokens, `settled` ten
+seconds later, when what nothing uses any more has been given back. `loading` is the file's
+way from a server of this machine into a browser, hashed and kept by `model_file.js`.
 """
 
 import argparse
@@ -39,9 +40,11 @@ from tests.site.conftest import Quiet, serving
 from tests.site.firefox import Firefox
 
 WLLAMA, ROUNDS, WRITTEN = "@wllama/wllama@3.13.0", 3, 40
+SETTLES = 10  # seconds, in which a browser gives back what nothing uses any more
 SENTENCE = "The speed of a computer is limited by the speed of light, and by its memory. "
 PROMPT, READ = "Once upon a time, in a small village", SENTENCE * 8
-SETTINGS = {"wllama": WLLAMA, "rounds": ROUNDS, "written": WRITTEN, "prompt": PROMPT, "read": READ}
+SETTINGS = {"wllama": WLLAMA, "rounds": ROUNDS, "written": WRITTEN, "prompt": PROMPT, "read": READ,
+            "settles": SETTLES}  # fmt: skip
 IN_NODE = """
 globalThis.window = globalThis;
 for (const script of process.argv.slice(2)) require(script);
@@ -153,7 +156,8 @@ def opened(name: str, address: str) -> Iterator[tuple[Any, psutil.Process]]:
             process = psutil.Process(page.process.pid)
         else:
             known = set(psutil.Process().children(recursive=True))
-            browser = stack.enter_context(runs.chromium())
+            profile = stack.enter_context(tempfile.TemporaryDirectory())
+            browser = stack.enter_context(runs.chromium(profile))
             page = browser.new_page()
             new = set(psutil.Process().children(recursive=True)) - known
             chrome = {p for p in new if "chrom" in p.name()}
@@ -182,7 +186,10 @@ def in_browser(name: str, address: str, words: dict[str, str]) -> Iterator[tuple
         first = time.perf_counter() - start
         contestant.ask("read", READ)
         megabytes = megabytes_of(process) - before
-        yield contestant, {"first": round(first, 2), "megabytes": round(megabytes)}
+        time.sleep(SETTLES)
+        settled = megabytes_of(process) - before
+        numbers = {"megabytes": round(megabytes), "settled": round(settled)}
+        yield contestant, {"first": round(first, 2), **numbers}
 
 
 def loading(name: str, address: str) -> dict[str, float]:
