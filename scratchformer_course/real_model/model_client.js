@@ -9,7 +9,8 @@
 //   read({...prompt, change, ask, top, chances})  the same, what was asked for, `top` likeliest next tokens
 //       {id, text, p}, and for each text in `chances` the probability that its first token comes next
 //   write({...prompt, change, ask, rules, seed, most, top}, onstep, signal)  {ids, text}, after a call
-//       onstep({id, text, p, top, …}) for each token: p after the rules, those of `top` before
+//       onstep({id, text, p, chance, top, …}) for each token: p after the rules, `chance` and those of
+//       `top` before
 //   steer({change, ask, rules})  what holds from the next token on, for what is being written
 //   lens({...prompt, change, place, top})  for each block from 0 on, what its stream says at a place
 //   lower(bits)  3 or 2, or 4 as in the file        config()  the sizes
