@@ -1,69 +1,226 @@
-"""How fast SmolLM2 reads and writes in Node.js, beside Python's class, in seconds of one core.
+"""How fast SmolLM2 reads and writes in a page, beside Python and wllama -> real_tab.json.
 
-Usage: python -m lab.real_tab
+Usage: python -m lab.real_tab [--quick | --write]
 
-Both read a prompt at once and write after it. They take turns: other programs slow both.
+The model of real_model/ runs in Node.js, Chromium and Firefox, Python's class beside it, and in
+both browsers wllama, which is llama.cpp in WebAssembly; npm fetches it into a folder that is
+deleted again. All read the same file, one thread each, and take turns, since other programs slow
+all of them. Counted are tokens a second of processor time, by all processes of a browser. `first`
+are seconds by the clock, in a browser that keeps the file, from opening it to the first token, and
+`megabytes` what its processes hold more than before when they have read 150 tokens.
 """
 
+import argparse
+import functools
+import itertools
 import json
-import os
+import shutil
 import statistics
 import subprocess
+import tempfile
 import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
 
+import psutil
 import torch
 
+from lab import runs
 from scratchformer.data.real_model import find_real_model
 from scratchformer.models import Llama
+from scratchformer.tokenizers import ByteBPE
+from scratchformer_course.ch20_inference.live import one_weight
 from scratchformer_course.kit.figure.live_figure import LOADER, PACKAGE
+from scratchformer_course.kit.figure.scripts import loaded_for
+from tests.site.conftest import Quiet, serving
+from tests.site.firefox import Firefox
 
-READ, WRITTEN, ROUNDS = 128, 40, 5
-PARTS = [f"real_model/{name}.js" for name in ("gguf", "packed", "changes", "llama")]
-PROGRAM = """
-const [path, length, count, ...scripts] = process.argv.slice(1);
-for (const script of scripts) require(script);
-const blob = new Blob([require("fs").readFileSync(path)]);
-const ids = Array.from({ length }, (_, i) => (i * 7919) % 49152), times = [process.cpuUsage()];
-course.gguf.open(blob).then(course.llama.load).then((model) => {
-  const text = course.llama.generate(model, ids);
-  times.push(process.cpuUsage());
-  for (let i = 0; i <= count; i++) {
-    if (text.next() && i % count === 0) times.push(process.cpuUsage());
-  }
-  console.log(JSON.stringify(times.map(({ user, system }) => (user + system) / 1e6)));
+WLLAMA, ROUNDS, WRITTEN = "@wllama/wllama@3.13.0", 3, 40
+SENTENCE = "The speed of a computer is limited by the speed of light, and by its memory. "
+PROMPT, READ = "Once upon a time, in a small village", SENTENCE * 8
+SETTINGS = {"wllama": WLLAMA, "rounds": ROUNDS, "written": WRITTEN, "prompt": PROMPT, "read": READ}
+IN_NODE = """
+globalThis.window = globalThis;
+for (const script of process.argv.slice(2)) require(script);
+const blob = new Blob([require("fs").readFileSync(process.argv[1])]);
+window.model = course.modelClient.newClient();
+window.model.open(blob);
+const { createInterface } = require("readline");
+createInterface({ input: process.stdin }).on("line", async (line) => {
+  const before = process.cpuUsage();
+  const value = await eval(line);
+  const { user, system } = process.cpuUsage(before);
+  console.log(JSON.stringify([(user + system) / 1e6, value ?? null]));
 });
 """
+KEEP = "caches.open('lab').then((cache) => cache.add('model.gguf'))"
+KEPT = "caches.open('lab').then((cache) => cache.match('model.gguf')).then((r) => r.blob())"
+GREEDY = "rules: { temperature: 0 }, top: 1"
+OURS = {
+    "open": KEPT + ".then((blob) => {"
+    " window.model = course.modelClient.client; window.model.open(blob);"
+    " return window.model.config(); })",
+    "write": "window.model.write({ text: PROMPT, most: COUNT, "
+    + GREEDY
+    + " }).then((w) => w.ids.length)",
+    "read": "window.model.read({ text: PROMPT, top: 1 }).then((r) => r.ids.length)",
+}
+THEIRS = {
+    "open": "import('./wllama/index.js').then(async ({ Wllama, LoggerWithoutDebug }) => {"
+    " const model = new Wllama({ default: new URL('wllama/wasm/wllama.wasm', location).href },"
+    "   { logger: LoggerWithoutDebug });"
+    " await model.loadModel([await " + KEPT + "], { n_threads: 1, n_ctx: 1024, n_gpu_layers: 0 });"
+    " window.wllama = model; })",
+    "write": "window.wllama.createCompletion({ prompt: PROMPT, max_tokens: COUNT, temperature: 0 })"
+    ".then((r) => r.usage?.completion_tokens ?? COUNT)",
+    "read": "window.wllama.createCompletion({ prompt: PROMPT, max_tokens: 1, temperature: 0 })"
+    ".then((r) => r.usage?.prompt_tokens ?? null)",
+}
+
+PAGES = (("", "page", OURS), (", wllama", "empty", THEIRS))
 
 
-def in_node(path: str) -> list[float]:
-    scripts = [str(PACKAGE / name) for name in (LOADER, "page_model/model.js", *PARTS)]
-    command = ["node", "-e", PROGRAM, path, str(READ), str(WRITTEN), *scripts]
-    return json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+def cpu_of(process: psutil.Process) -> float:
+    """Seconds of a process and of all that it has started."""
+    seconds = 0.0
+    for one in (process, *process.children(recursive=True)):
+        times = one.cpu_times()
+        seconds += times.user + times.system
+    return seconds
 
 
-@torch.no_grad()
-def in_python(path: str) -> list[float]:
-    ids, times = torch.arange(READ)[None] * 7919 % 49_152, [time.process_time()]
-    model = Llama.from_gguf(path)
-    times.append(time.process_time())
-    cache = model.new_cache()
-    for i in range(WRITTEN + 1):
-        ids = model(ids, cache)[:, -1:].argmax(dim=-1)
-        times += [time.process_time()] if i % WRITTEN == 0 else []
-    return times
+def megabytes_of(process: psutil.Process) -> float:
+    family = (process, *process.children(recursive=True))
+    return sum(one.memory_full_info().pss for one in family) / 1e6
 
 
-def main() -> None:
+class Contestant:
+    """A program in a page or in Node.js: asked in its language, it says what it took."""
+
+    def __init__(self, evaluate: Callable[[str], Any], words: dict[str, str]):
+        self.evaluate, self.words = evaluate, words
+
+    def ask(self, what: str, prompt: str = "", count: int = 1) -> tuple[float, Any]:
+        text = self.words[what].replace("PROMPT", json.dumps(prompt))
+        return self.evaluate(text.replace("COUNT", str(count)))
+
+    def round(self, number: int) -> dict[str, float]:
+        """Tokens a second: read, and written after the prompt has been read."""
+        seconds, tokens = self.ask("read", f"{number}. {READ}")
+        self.ask("write", f"{number}. {PROMPT}")
+        short, _ = self.ask("write", f"{number}. {PROMPT}")  # whose prompt has been read
+        long, written = self.ask("write", f"{number}. {PROMPT}", WRITTEN + 1)
+        assert written == WRITTEN + 1, written
+        return {"read": tokens / seconds, "written": WRITTEN / (long - short)}
+
+
+@contextmanager
+def node(path: Path) -> Iterator[Contestant]:
+    files = [str(PACKAGE / name) for name in (LOADER, *loaded_for("real_model/model_client.js"))]
+    files = [name for name in files if name.endswith(".js") and "model_panel" not in name]
+    pipe = subprocess.PIPE
+    command = ["node", "-e", IN_NODE, str(path), *files]
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, bufsize=1) as process:
+        assert process.stdin and process.stdout
+
+        def evaluate(expression: str) -> tuple[float, Any]:
+            process.stdin.write(" ".join(expression.split()) + "\n")  # type: ignore[union-attr]
+            return tuple(json.loads(process.stdout.readline()))  # type: ignore[union-attr]
+
+        yield Contestant(evaluate, OURS)
+        process.kill()
+
+
+@contextmanager
+def in_browser(name: str, address: str, words: dict[str, str]) -> Iterator[tuple]:
+    """A contestant in a page of its own browser, and what opening has taken."""
+    with ExitStack() as stack:
+        if name == "Firefox":
+            page: Any = stack.enter_context(Firefox())
+            process = psutil.Process(page.process.pid)
+        else:
+            known = set(psutil.Process().children(recursive=True))
+            browser = stack.enter_context(runs.chromium())
+            page = browser.new_page()
+            new = set(psutil.Process().children(recursive=True)) - known
+            chrome = {p for p in new if "chrom" in p.name()}
+            (process,) = (p for p in chrome if p.parent() not in chrome)
+        page.goto(address)
+        page.evaluate(f"Promise.resolve({KEEP}).then(() => null)")
+
+        def evaluate(expression: str) -> tuple[float, Any]:
+            before = cpu_of(process)
+            value = page.evaluate(f"Promise.resolve({expression})")
+            return cpu_of(process) - before, value
+
+        contestant = Contestant(evaluate, words)
+        before = megabytes_of(process)
+        start = time.perf_counter()
+        contestant.ask("open")
+        contestant.ask("write", PROMPT)
+        first = time.perf_counter() - start
+        contestant.ask("read", READ)
+        megabytes = megabytes_of(process) - before
+        yield contestant, {"first": round(first, 2), "megabytes": round(megabytes)}
+
+
+def python(path: Path) -> Callable[[int], dict[str, float]]:
+    model, tok = Llama.from_gguf(path), ByteBPE.from_gguf(path)
+
+    @torch.no_grad()
+    def one_round(number: int) -> dict[str, float]:
+        ids, cache = torch.tensor([tok.encode(f"{number}. {READ}")]), model.new_cache()
+        start = time.process_time()
+        model(ids, cache)
+        read = time.process_time() - start
+        start, new = time.process_time(), ids[:, -1:]
+        for _ in range(WRITTEN):
+            new = model(new, cache)[:, -1:].argmax(dim=-1)
+        return {"read": ids.shape[1] / read, "written": WRITTEN / (time.process_time() - start)}
+
+    return one_round
+
+
+def fetch_wllama(folder: Path) -> None:
+    """wllama's scripts into `folder`/wllama."""
+    pack = ["npm", "pack", WLLAMA, "--silent"]
+    name = subprocess.run(pack, cwd=folder, stdout=subprocess.PIPE, text=True, check=True).stdout
+    shutil.unpack_archive(folder / name.strip(), folder / "unpacked")
+    shutil.copytree(folder / "unpacked/package/esm", folder / "wllama")
+
+
+def measure(options: argparse.Namespace) -> dict:
     torch.set_num_threads(1)
-    rounds = [(in_node(path), in_python(path)) for path in [str(find_real_model())] * ROUNDS]
-    for name, runs in zip(("Node.js", "Python"), zip(*rounds, strict=True), strict=True):
-        loads, reads, writes = (
-            statistics.median(b - a for a, b in pairs)
-            for pairs in ([run[i : i + 2] for run in runs] for i in range(3))
-        )
-        print(f"{name}: loads in {loads:.2f} s, reads {READ / reads:.1f} tokens a second,"
-              f" writes {WRITTEN / writes:.1f}")  # fmt: skip
-    print("load of the machine:", os.getloadavg()[0])
+    path = find_real_model()
+    found: dict[str, list[dict]] = {}
+    with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
+        folder = Path(name)
+        fetch_wllama(folder)
+        shutil.copyfile(path, folder / "model.gguf")
+        one_weight().save(folder / "page.html")
+        (folder / "empty.html").write_text("<!doctype html><title>wllama</title>")
+        address = stack.enter_context(serving(functools.partial(Quiet, directory=name)))
+        ours, theirs = stack.enter_context(node(path)), python(path)
+        for number in range(1 if options.quick else ROUNDS):
+            ran = {"Node.js": ours.round(number), "Python": theirs(number)}
+            for browser, (what, page, words) in itertools.product(("Chromium", "Firefox"), PAGES):
+                with in_browser(browser, f"{address}{page}.html", words) as (player, opened):
+                    ran[browser + what] = player.round(number) | opened
+            for who, result in ran.items():
+                found.setdefault(who, []).append(result)
+                print(who, result, flush=True)
+        _, limits = ours.evaluate("window.model.limits()")
+    middle = {
+        who: {key: round(statistics.median(one[key] for one in all_of), 2) for key in all_of[0]}
+        for who, all_of in found.items()
+    }
+    limits = {key: round(value) for key, value in limits.items()} | middle["Node.js"]
+    return {"rounds": found, "median": middle, "node": limits}
+
+
+main = runs.script(__doc__, "real_tab", measure, SETTINGS)
 
 
 if __name__ == "__main__":

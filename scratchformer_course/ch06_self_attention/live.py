@@ -1,4 +1,5 @@
-"""Self-attention on a few words: press one, see what it reads, and change W_q or W_k.
+"""Self-attention on a few words: press one, see what it reads, and change W_q or W_k. And a head of
+SmolLM2 on any text.
 
 Calculated here is only the row that stands on a page without JavaScript, and without the mask.
 """
@@ -9,7 +10,8 @@ from html import escape
 
 from scratchformer_course.ch06_self_attention.exercises import FEATURES
 from scratchformer_course.kit.figure.live_figure import LiveFigure
-from scratchformer_course.kit.figure.still import table
+from scratchformer_course.kit.figure.still import still_chances, table
+from scratchformer_course.measurements import load_measurements
 
 Matrix = Sequence[Sequence[float | int]]
 
@@ -39,6 +41,26 @@ def old_king() -> LiveFigure:
         "asks": SENTENCE.index("old"),
     }
     return LiveFigure("attention_steps", settings, _still(settings))
+
+
+def real_head() -> LiveFigure:
+    """Head 24.5 of SmolLM2 and its neighbours, on the chapter's sentence and on the reader's."""
+    stored = load_measurements("real_endings")
+    found, heads = stored["head"], stored["settings"]["heads"]
+    recorded = {name: found[name] for name in ("text", "pieces", "maps", "next")}
+    settings = {"block": stored["settings"]["block"], "heads": heads, "chosen": 5}
+    T, at = len(found["pieces"]), heads.index(5)
+    rows = []
+    for t, piece in enumerate(found["pieces"]):
+        if piece == " is":
+            weights = found["maps"][at][t * T : (t + 1) * T]
+            most = max(range(T), key=weights.__getitem__)
+            rows.append(
+                (f"is, at place {t}", escape(found["pieces"][most]), f"{weights[most]:.2f}")
+            )
+    still = f"<p>{escape(found['text'])}</p>" + table(("head 24.5", "looks at", "with"), rows)
+    still += still_chances(("with all heads", "without 24.5"), found["next"][at])
+    return LiveFigure("real_head", {**settings, "recorded": recorded}, still)
 
 
 def _times(vector: Sequence[float | int], matrix: Matrix) -> list[float | int]:

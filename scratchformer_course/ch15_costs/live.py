@@ -1,4 +1,5 @@
-"""What a GPT costs, live: sliders for its sizes; parameters, operations and memory follow.
+"""What a GPT costs, live: sliders for its sizes; parameters, operations and memory follow. And how
+fast SmolLM2 writes in a tab, foretold and measured.
 
 The still figure's numbers are the library's; the script counts by the same formulas, for every
 size.
@@ -13,6 +14,7 @@ from scratchformer.models import GPTConfig
 from scratchformer_course.kit.figure.live_figure import LiveFigure
 from scratchformer_course.kit.figure.numbers import is_whole
 from scratchformer_course.kit.figure.still import table
+from scratchformer_course.measurements import load_measurements
 
 Size = Sequence[Any]  # a name, V, T, C, L and texts in a batch
 SIZES = ("vocab_size", "context_length", "d_model", "n_layers", "batch_size")
@@ -26,6 +28,20 @@ SCALES = {
     "vocab_size": (65, 128, 256, 512, 1024, 2048, 4096, 8192, 16_384, 32_768, 50_257, 131_072),
     "batch_size": tuple(range(1, 65)),
 }
+
+
+def tab_speed() -> LiveFigure:
+    """Two forecasts of tokens a second, and the measurement: recorded, then in the tab."""
+    found = load_measurements("real_tab")["node"]
+    rows = [
+        ("forecast by memory", f"{found['copied'] / found['bytes']:.1f}"),
+        ("forecast by arithmetic", f"{found['multiplied'] / found['weights']:.1f}"),
+        ("measured: writes", f"{found['written']:.1f}"),
+        ("measured: reads", f"{found['read']:.1f}"),
+    ]
+    still = table(("tokens a second", "recorded, Node.js"), rows)
+    prompt = "The speed of a computer is limited by"
+    return LiveFigure("tab_speed", {"prompt": prompt, "recorded": found}, still)
 
 
 def costs(sizes: Sequence[Size], start: str | None = None) -> LiveFigure:

@@ -14,6 +14,8 @@ PARTS = {
     "pairs": ("Rotation, pairs", "channels i and i + 32", "chapter 08: neighbours"),
 }
 
+MOST = 60  # tokens of an answer in a page
+
 
 def lines(stored: Mapping) -> LiveFigure:
     """The switches, for what `lab/real_lines.py` has stored of all sets of lines."""
@@ -22,6 +24,7 @@ def lines(stored: Mapping) -> LiveFigure:
         "parts": [[name, *PARTS[name]] for name in PARTS],
         "questions": questions,
         "said": [[run["lines"], run["loss"], run["answers"]] for run in stored["combinations"]],
+        "most": MOST,
     }
     return LiveFigure("lines", settings, _still(settings))
 

@@ -1,4 +1,4 @@
-"""Two live figures: a table of counts that guesses ahead of the model, and one of fewer bits."""
+"""A table of counts that guesses ahead of the model; fewer bits; one weight of SmolLM2 set to 0."""
 
 import hashlib
 from collections.abc import Mapping
@@ -13,6 +13,7 @@ from scratchformer.tokenizers import CharTokenizer
 from scratchformer_course.ch20_inference.counts import describe_counts, guess, unpacked
 from scratchformer_course.kit.figure import LiveFigure
 from scratchformer_course.kit.figure.still import table
+from scratchformer_course.measurements import load_measurements
 from scratchformer_course.page_model import describe
 from scratchformer_course.page_model.fewer_bits import GROUP, SHARED
 
@@ -34,6 +35,31 @@ Well ta'en, and like a buzzard.
 
 PETRUCHIO:
 O slow-wing'd turtle! shall a buzzard take thee?"""
+
+
+def one_weight() -> LiveFigure:
+    """SmolLM2 without one weight, or its neighbour, and with fewer bits: what it answers."""
+    stored = load_measurements("real_endings")
+    asked, found = stored["settings"], stored["weight"]
+    block, row, column = asked["weight"]
+    name = f"blk.{block}.ffn_down.weight"
+    places = [{"name": name, "row": row, "column": column + n} for n in (0, 1)]
+    buttons = ("none", "the one", "its neighbour")
+    weights = zip(buttons, [None, *places], [None, *found["weights"]], strict=True)
+    settings = {
+        "question": asked["question"],
+        "bits": asked["bits"],
+        "weights": [[*weight] for weight in weights],
+        "recorded": found["answers"],
+        "most": 60,
+    }
+    rows = [
+        (f"{bits} bits", *map(escape, answers))
+        for bits, answers in zip(asked["bits"], found["answers"], strict=True)
+    ]
+    head = ("set to 0:", *buttons)
+    still = f"<p>{escape(asked['question'])}</p>" + table(head, rows)
+    return LiveFigure("one_weight", settings, still)
 
 
 def draft_ahead(model: GPT, tokenizer: CharTokenizer) -> LiveFigure:

@@ -1,13 +1,41 @@
-"""A stored film of one run: heads learn to copy, and at its end each of them can be silenced."""
+"""Heads that learn to copy, in the film of a run, each of which can be silenced; and the 64 numbers
+of SmolLM2 that hold a capital."""
 
 import itertools
 from collections.abc import Mapping
 
 from scratchformer_course.kit.canvas import Drawing
 from scratchformer_course.kit.figure.live_figure import LiveFigure
+from scratchformer_course.kit.figure.still import still_chances
+from scratchformer_course.measurements import load_measurements
 
 LEVELS = "0123456789abcdefghijklmnopqrstuvwxyz"  # of a weight, from 0 to 1
 HEADS = [f"{block}.{head}" for block in (1, 2) for head in (1, 2, 3, 4)]
+
+
+def capital_patch() -> LiveFigure:
+    """Two countries, a head, and the chances of both capitals: the head's numbers go across."""
+    stored = load_measurements("real_endings")
+    asked, found = stored["settings"], stored["patch"]
+    others = load_measurements("real_capitals")["settings"]["capitals"]
+    capitals = asked["countries"] | {"Japan": "Tokyo"} | others
+    settings = {
+        "block": asked["block"],
+        "heads": asked["heads"],
+        "chosen": 5,
+        "capitals": capitals,
+        "frame": asked["frame"],
+        "recorded": found,
+    }
+    own, other = found["countries"]
+    before, after = found["next"][asked["heads"].index(5)]
+    rows = [
+        (capitals[country], p, q)
+        for country, p, q in zip(found["countries"], before["p"], after["p"], strict=True)
+    ]
+    still = f"<p>{asked['frame'].format(own)} …</p>"
+    still += still_chances(("as it is", f"with head 24.5 of {other}"), rows)
+    return LiveFigure("capital_patch", settings, still)
 
 
 def silence(stored: Mapping) -> LiveFigure:

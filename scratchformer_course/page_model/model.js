@@ -343,24 +343,30 @@ course.define("model", () => {
   }
 
   // Logits (V) -> probabilities; a temperature of 0 gives all to the likeliest token.
-  // top_k keeps the k likeliest, then top_p the fewest that reach p together.
+  // top_k keeps the k likeliest, then top_p the fewest that reach p together. min_p keeps those that
+  // have at least this share of the likeliest one's probability.
   function probabilities(logits, rules = {}) {
-    let { temperature = 1, top_k = null, top_p = null } = rules;
+    const { temperature = 1, top_k = null, top_p = null, min_p = 0 } = rules;
     check(temperature >= 0, `temperature=${temperature}, expected 0 or more`);
     check((top_k ?? 1) >= 1, `top_k=${top_k}, expected at least 1`);
     const pFits = (top_p ?? 1) > 0 && (top_p ?? 1) <= 1;
     check(pFits, `top_p=${top_p}, expected 0 < top_p <= 1`);
-    if (temperature === 0) [temperature, top_k] = [1, 1];
+    const p = new Float64Array(logits.length);
     const largest = logits.reduce((a, b) => Math.max(a, b)); // any temperature may divide 0
-    const p = softmax(
-      Float64Array.from(logits, (z) => (z - largest) / temperature),
-    );
+    if (temperature === 0) {
+      p[logits.indexOf(largest)] = 1;
+      return p;
+    }
+    for (const id of p.keys()) p[id] = (logits[id] - largest) / temperature;
+    softmax(p);
+    if (top_k === null && (top_p ?? 1) === 1 && min_p === 0) return p;
     const likeliest = p.slice().sort().reverse(); // their probabilities
     const order = likeliest.subarray(0, top_k ?? p.length);
     const together = order.reduce((sum, value) => sum + value, 0);
     let before = 0; // what the likelier ones hold
     let n = 0;
     for (const value of order) {
+      if (value < min_p * order[0]) break;
       if ((top_p ?? 1) < 1 && before > 0 && before >= top_p * together) break;
       before += value;
       n++;

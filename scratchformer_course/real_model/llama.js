@@ -266,14 +266,19 @@ course.define("llama", () => {
 
   // New tokens after `ids`, until the context is full: {id, p, …what forward gives}, of which p are
   // the probabilities that the id was drawn from. Settings are seed, change, ask, and the rules
-  // temperature, top_k and top_p; those given to next(settings) hold from there on.
+  // temperature, top_k, top_p, min_p and repetition_penalty, which makes the logits of tokens that occurred
+  // smaller; those given to next(settings) hold from there on.
   /** @type {(model: any, ids: number[], options?: any) => Generator<any, void, any>} */
   function* generate(model, ids, { cache = newCache(model), seed = 0, ...settings } = {}) {
     const random = generator(seed);
     for (let read = ids; ; ) {
-      const { change, ask, ...rules } = settings;
+      const { change, ask, repetition_penalty: penalty = 1, ...rules } = settings;
       const run = forward(model, read, { cache, change, ask });
-      const p = probabilities(run.logits.subarray(-model.config.vocab_size), rules);
+      const logits = run.logits.slice(-model.config.vocab_size);
+      for (const id of new Set(penalty === 1 ? [] : cache.ids)) {
+        logits[id] = logits[id] > 0 ? logits[id] / penalty : logits[id] * penalty;
+      }
+      const p = probabilities(logits, rules);
       read = [pick(p, random())];
       Object.assign(settings, yield { id: read[0], p, ...run });
       if (cache.ids.length === model.config.context_length) return;

@@ -7,13 +7,15 @@
 // are those of changes.js.
 //   encode(prompt)  {ids, pieces}: the tokens, and their texts
 //   read({...prompt, change, ask, top, chances})  the same, what was asked for, `top` likeliest next tokens
-//       {id, text, p}, and for each text in `chances` the probability that its first token comes next
+//       {id, text, p}, and for each token {id}, or text, in `chances` the probability that it, or its first
+//       token, comes next
 //   write({...prompt, change, ask, rules, seed, most, top}, onstep, signal)  {ids, text}, after a call
 //       onstep({id, text, p, chance, top, …}) for each token: p after the rules, `chance` and those of
 //       `top` before
 //   steer({change, ask, rules})  what holds from the next token on, for what is being written
 //   lens({...prompt, change, place, top})  for each block from 0 on, what its stream says at a place
 //   lower(bits)  3 or 2, or 4 as in the file        config()  the sizes
+//   limits()  what bounds the speed: {bytes, weights, copied, multiplied}, the last two a second
 
 course.define("modelClient", () => {
   const PARTS = ["model", "tokenizer", "gguf", "packed", "changes", "llama", "fewerBits"];
@@ -76,9 +78,10 @@ course.define("modelClient", () => {
     }
     const steer = (settings) => send({ do: "steer", id: lastWriting, settings });
     const task = (name) => (message) => question(name, message);
-    const [encode, read, lens, config] = ["encode", "read", "lens", "config"].map(task);
+    const [encode, read, lens] = ["encode", "read", "lens"].map(task);
+    const [config, limits] = ["config", "limits"].map(task);
     const lower = (bits) => question("lower", { bits });
-    return { open, close, encode, read, write, steer, lens, lower, config };
+    return { open, close, encode, read, write, steer, lens, lower, config, limits };
   }
 
   return { newClient, client: newClient() };

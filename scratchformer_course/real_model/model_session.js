@@ -2,7 +2,7 @@
 // the page where workers are not allowed.
 //
 // It takes {do: "open", blob}, and for what follows an `id`, which the answer has, too: {do: "config"},
-// "encode", "read", "lens", "lower" and "write" with what model_client.js says, and for a `write` that
+// "encode", "read", "lens", "lower", "limits" and "write" with what model_client.js says, and for a `write` that
 // goes on {do: "steer", id, settings} and {do: "stop", id}. It sends {is: "step"} for each token that
 // is written, and in the end {is: "done", value} or {is: "failed", why}.
 
@@ -10,6 +10,17 @@ course.define("modelSession", () => {
   // SYSTEM of scratchformer/generation/conversation.py
   const SYSTEM = "You are a helpful AI assistant named SmolLM, trained by Hugging Face";
   const ENDS = ["<|im_end|>", "<|endoftext|>"];
+
+  // How often something can be done in a second, by what the fastest of some rounds took
+  function timesASecond(work) {
+    const seconds = Array.from({ length: 5 }, () => {
+      const start = performance.now();
+      let n = 0;
+      for (; performance.now() < start + 40; n++) work();
+      return (performance.now() - start) / n / 1000;
+    });
+    return 1 / Math.min(...seconds);
+  }
 
   function newSession(parts, send, later) {
     const { gguf, vocabulary, llama, fewerBits } = parts;
@@ -72,7 +83,7 @@ course.define("modelSession", () => {
       const { ids, pieces } = encode(prompt);
       const run = llama.forward(model, ids, { change, ask });
       const p = chancesOf(run.logits);
-      const first = chances.map((text) => p[tokenizer.encode(text)[0]]);
+      const first = chances.map((token) => p[token.id ?? tokenizer.encode(token)[0]]);
       return { ids, pieces, ...run, top: likeliest(p, top), chances: first };
     }
 
@@ -131,9 +142,33 @@ course.define("modelSession", () => {
       return { ids, text: tokenizer.decode(ids) };
     }
 
+    // What bounds the speed of writing: the bytes of all matrices, and how many bytes memory copies a
+    // second; their weights, and how many of them are unpacked and multiplied a second where they need no
+    // memory, since they stay in the cache
+    function limits() {
+      const { store } = model;
+      const matrices = Object.values(store.matrices);
+      const [name, { rows, columns }] = Object.entries(store.matrices).find(([key]) =>
+        /attn_k/.test(key),
+      );
+      const weights = matrices.reduce((sum, matrix) => sum + matrix.rows * matrix.columns, 0);
+      const bytes = Math.max(...matrices.map((matrix) => matrix.start));
+      const copy = new Uint8Array(Math.min(bytes, 1 << 25));
+      const x = new Float32Array(columns).fill(1);
+      const place = () => Math.floor(Math.random() * (bytes - copy.length));
+      return {
+        bytes,
+        weights,
+        copied:
+          copy.length *
+          timesASecond(() => copy.set(store.bytes.subarray(place()).subarray(0, copy.length))),
+        multiplied: rows * columns * timesASecond(() => parts.packed.product(store, name, x)),
+      };
+    }
+
     // ---- messages ----
 
-    const tasks = { config: () => model.config, encode, read, lens, lower, write };
+    const tasks = { config: () => model.config, encode, read, lens, lower, write, limits };
 
     async function receive(message) {
       const { do: task, id, settings } = message;

@@ -12,6 +12,7 @@ course.define("packed", () => {
   const PROGRAM =
     "AGFzbQEAAAABDAFgCH9/f39/f39/AAINAQFtBm1lbW9yeQIAAQMCAQAHCwEHcHJvZHVjdAAACqwGAakGAgZ/DXsgASELA0AgBCEIIAIhDANAIAP9CQIAIQ4gAEEERgRAIAP9CQIEIQ8gA/0AAgghECAQ/QwPAAAADwAAAA8AAAAPAAAA/U79+gEhESAQQQj9rQH9DA8AAAAPAAAADwAAAA8AAAD9Tv36ASESIBBBEP2tAf0MDwAAAA8AAAAPAAAADwAAAP1O/foBIRMgEEEY/a0B/QwPAAAADwAAAA8AAAAPAAAA/U79+gEhFCAQQQT9rQH9DA8AAAAPAAAADwAAAA8AAAD9Tv36ASEVIBBBDP2tAf0MDwAAAA8AAAAPAAAADwAAAP1O/foBIRYgEEEU/a0B/QwPAAAADwAAAA8AAAAPAAAA/U79+gEhFyAQQRz9rQH9+gEhGCADQRhqIQMF/QwAAAAAAAAAAAAAAAAAAAAAIQ8gA/0AAgQhECAQQRj9qwFBGP2sAf36ASERIBBBEP2rAUEY/awB/foBIRIgEEEI/asBQRj9rAH9+gEhEyAQQRj9rAH9+gEhFCAD/QACFCEQIBBBGP2rAUEY/awB/foBIRUgEEEQ/asBQRj9rAH9+gEhFiAQQQj9qwFBGP2sAf36ASEXIBBBGP2sAf36ASEYIANBJGohAwsgBiEJIAUhDQNAIBEgCP0AAgD95gEhGSASIAj9AAIQ/eYBIRogGSATIAj9AAIg/eYB/eQBIRkgGiAUIAj9AAIw/eYB/eQBIRogGSAVIAj9AAJA/eYB/eQBIRkgGiAWIAj9AAJQ/eYB/eQBIRogGSAXIAj9AAJg/eYB/eQBIRkgGiAYIAj9AAJw/eYB/eQBIRogCSAJ/QAEACAPIAj9AAKAAf3mAf3kASAOIBkgGv3kAf3mAf3kAf0LBAAgCEGQAWohCCAJQRBqIQkgDUEBayENIA0NAAsgDEEBayEMIAwNAAsgBiEJIAUhDSAHIQoDQCAJ/QAEACEZIAogGf0fACAZ/R8BkiAZ/R8CIBn9HwOSkjgCACAJ/QwAAAAAAAAAAAAAAAAAAAAA/QsEACAKIAFBBGxqIQogCUEQaiEJIA1BAWshDSANDQALIAdBBGohByALQQFrIQsgCw0ACwsA2gEEbmFtZQKfAQEAGwAEYml0cwEEcm93cwIGYmxvY2tzAwF3BAdmaXJzdF94BQZ0b2tlbnMGCWZpcnN0X3N1bQcHZmlyc3RfeQgBeAkDc3VtCgF5CwNyb3cMBWJsb2NrDQV0b2tlbg4Fc2NhbGUPB21pbmltdW0QBWJ5dGVzEQJuMBICbjETAm4yFAJuMxUCbjQWAm41FwJuNhgCbjcZBGV2ZW4aA29kZAMxAQAEAAhlYWNoX3JvdwEKZWFjaF9ibG9jawMKZWFjaF90b2tlbgQKZWFjaF90b2tlbg==";
   const TOKENS = 16; // that the program takes at once
+  const AT_HAND = 16384; // bytes of a matrix that lie in the processor's cache while one token meets them
   const BYTES = { 4: 24, 8: 36 }; // of a block in memory
   // The order in which it takes the channels of a block: those that lie in the same bits of four words
   const IN_WORDS = Array.from({ length: 32 }, (_, i) => (i & 16) + 4 * (i & 3) + ((i >> 2) & 3));
@@ -45,9 +46,10 @@ course.define("packed", () => {
     const x = reserve(4 * TOKENS * 36 * most("blocks"));
     const sums = reserve(16 * TOKENS);
     const y = reserve(4 * TOKENS * most("rows"));
+    const atHand = reserve(Math.max(AT_HAND, BYTES[8] * most("blocks")));
     const { buffer, ...program } = (!isPlain && withProgram(end)) || withoutProgram(end);
     const [float32, bytes] = [new Float32Array(buffer), new Uint8Array(buffer)];
-    return { matrices, x, sums, y, float32, bytes, ...program };
+    return { matrices, x, sums, y, atHand, float32, bytes, ...program };
   }
 
   function withProgram(size) {
@@ -101,11 +103,25 @@ course.define("packed", () => {
           }
         }
       }
-      store.run(bits, rows, blocks, start, store.x, tokens, store.sums, store.y);
+      if (tokens > 1) store.run(bits, rows, blocks, start, store.x, tokens, store.sums, store.y);
+      else productOfOne(store, store.matrices[name]);
       const y = float32.subarray(store.y / 4, store.y / 4 + tokens * rows); // (tokens, rows)
       result.set(y, first * rows);
     }
     return result;
+  }
+
+  // For one token memory is slower than the program. So some rows at a time are copied into the cache first:
+  // a copy waits for many bytes at once, and the program for few
+  function productOfOne(store, { rows, blocks, bits, start }) {
+    const { bytes, x, sums, y, atHand, run } = store;
+    const size = blocks * BYTES[bits]; // of a row
+    const some = Math.max(1, Math.floor(AT_HAND / size));
+    for (let row = 0; row < rows; row += some) {
+      const n = Math.min(some, rows - row);
+      bytes.copyWithin(atHand, start + row * size, start + (row + n) * size);
+      run(bits, n, blocks, atHand, x, 1, sums, y + 4 * row);
+    }
   }
 
   // 32 weights of the block that begins at this byte -> `to`, from `place` on

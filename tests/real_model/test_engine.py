@@ -13,6 +13,7 @@ import torch
 
 from lab.real_lines import other
 from scratchformer.attention import recorded_attention
+from scratchformer.generation import generate
 from scratchformer.models import Llama
 from scratchformer.models.heads import silenced
 from scratchformer_course.page_model.fewer_bits import round_model
@@ -216,6 +217,23 @@ def test_it_writes_by_rules_from_a_seed_and_changes_hold_while_it_writes(path):
     assert told["silenced"][:4] == told["greedy"][:4]
     assert len({*told["silenced"][5:]}) == 1, "without blocks, and tied, a token repeats itself"
     assert told["length"] == 64 - 3 + 1, "until the context is full"
+
+
+def test_a_penalty_and_min_p_are_those_of_chapter_12(path, model):
+    body = """
+      const write = (settings) => {
+        const text = L.generate(model, [7, 3, 49], { temperature: 0, ...settings });
+        return Array.from({ length: 12 }, () => text.next().value.id);
+      };
+      const { value } = L.generate(model, [7, 3, 49], { min_p: 0.3 }).next();
+      return [write({ repetition_penalty: 1.4 }), write({}), value.p]"""
+    penalised, greedy, p = node(MODEL + body, path=str(path))
+    ids = torch.tensor([[7, 3, 49]])
+    wanted = generate(model, ids, 12, 0.0, repetition_penalty=1.4)[0, 3:].tolist()
+    assert penalised == wanted != greedy
+    all_p = model(ids)[0, -1].detach().softmax(-1)
+    kept = torch.where(all_p < 0.3 * all_p.max(), 0, all_p)
+    assert same(np.array(p), (kept / kept.sum()).numpy())
 
 
 def test_a_worker_runs_the_same_program(path):

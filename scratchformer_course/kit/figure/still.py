@@ -1,6 +1,7 @@
 """The tables of still figures, which stand on a page without JavaScript."""
 
 from collections.abc import Iterable, Sequence
+from html import escape
 
 
 def table(head: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
@@ -25,3 +26,11 @@ def plain_table(head: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
     columns = "".join(f"<th>{name}</th>" for name in head)
     body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
     return f"<table><thead><tr>{columns}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def still_chances(columns: Sequence[str], rows: Iterable[Sequence]) -> str:
+    """A table of next tokens, each with a probability for every column."""
+    return table(
+        ("next token", *columns),
+        ((escape(token), *(f"{100 * p:.1f} %" for p in shares)) for token, *shares in rows),
+    )
