@@ -104,7 +104,8 @@ def heads(reader: Reader) -> dict[str, Any]:
     """Chapter 07: what each of 270 heads looks at on a line, and what the line's end is without it.
 
     A head is of the first of `KINDS` to which it gives more than BAR on average, from the third
-    token on, or of none. `alone` has the probability of the next token without each head.
+    token on, or of none. `alone` has the probability of the next token without each head, and
+    `bare` that after the last sentence alone.
     """
     maps, ids = reader.maps(LINE), reader.tok.encode(LINE)
     kinds = torch.full(maps.shape[:2], len(KINDS))
@@ -125,6 +126,7 @@ def heads(reader: Reader) -> dict[str, Any]:
         "map": _round(maps[chosen].flatten()),
         "next": reader.next(LINE, [(chosen[0] + 1, chosen[1] + 1)]),
         "alone": _round(torch.stack(alone)),
+        "bare": _round(reader.chances(LINE.rpartition(". ")[2])[best]),
     }
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from scratchformer_course.kit.canvas import COLOURS, Drawing, drawing
+from scratchformer_course.kit.canvas import Drawing, drawing
 
 
 @drawing(470, 226)
@@ -139,40 +139,3 @@ def pipeline(d):
     reasons = ("each with each", "keeps them small", "hides words", "sum 1")
     d.texts(254, 201, reasons, down=58, anchor="start", size=14)
     d.arrow(398, 140, 398, 474, "value", width=2.5)
-
-
-def reading(tokens: Sequence[str], asks: Sequence[int], weights: Sequence[Sequence[float]]):
-    """Rows of a map as lines of text: the darker a word, the more of its attention is there."""
-    wide, high, gap = 470, 30, 26
-    boxes: list[tuple] = []
-    sentences: list[str] = []
-    x = y = lowest = 0.0
-    for t in asks:
-        for s, token in enumerate(tokens[: t + 1]):
-            word = token.strip()
-            width = 7 + sum(5 if c in "fijlt,." else 12 if c in "mwMW" else 8.8 for c in word)
-            space = 4 if token.startswith(" ") and x else 0
-            if x + space + width > wide:
-                x, y, space = 0.0, y + high + 4, 0
-            boxes.append((x + space + 2, y + 2, width, word, float(weights[t][s]), s == t))
-            x += space + width
-        share, most = max((float(weights[t][s]), s) for s in range(t + 1))
-        sentences.append(
-            f"In row {len(sentences) + 1} it is {tokens[most].strip()}, with {share:.2f}."
-        )
-        lowest, x, y = y + high, 0.0, y + high + gap
-    d = Drawing(wide + 4, int(lowest) + 4)
-    for x, y, width, word, weight, is_last in boxes:
-        if is_last:
-            d.box(x, y, width, high, word, "query", fill=0, bold=True, size=15)
-            continue
-        d.parts.append(
-            f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{high}" rx="5" '
-            f'fill="{COLOURS["query"]}" fill-opacity="{SHADE / 0.85 * weight:.3g}"/>'
-        )
-        d.text(x + width / 2, y + high / 2, word, bold=weight > 0.5, size=15)
-    return d.show(
-        "The same sentence three times, up to its first, its second and its third word is. The "
-        f"stronger the colour of a word, the more attention the last is gives it. "
-        f"{' '.join(sentences)}"
-    )

@@ -1,8 +1,8 @@
-"""The drawings of chapter 7: two pairs with one middle, heads, their split, kinds of heads."""
+"""The drawings of chapter 7: two pairs with one middle, heads, and their split."""
 
 import math
 
-from scratchformer_course.kit.canvas import Drawing, drawing
+from scratchformer_course.kit.canvas import drawing
 
 LIGHT, DARK = 0.1, 0.45  # two heads side by side
 
@@ -97,39 +97,3 @@ def split_and_swap(d):
         part = slice(3 * h, 3 * h + 3)
         d.cells(328, 26 + 90 * h, [row[part] for row in table], (26, 26), halves[part])
     d.texts(301, 65, ("head 1", "head 2"), down=90, colour="muted")
-
-
-KINDS = (  # what the heads of a real model look at: a letter, a colour, how opaque, and the words
-    ("b", "key", 0.9, "the token before"),
-    ("i", "token", 0.9, "itself"),
-    ("n", "query", 0.9, "what came next last time"),
-    ("s", "position", 0.9, "the same token earlier"),
-    ("", "muted", 0.35, "the first token"),
-    ("", "muted", 0.0, "none of these"),
-)
-
-
-def kinds(kind):
-    """Heads of a model in a grid, coloured by what they look at. kind: (L, H), a place in KINDS."""
-    rows = [[int(n) for n in row] for row in kind.T.tolist()]
-    n_blocks, cell = len(rows[0]), 14.6
-    d = Drawing(470, 288, size=13)
-    for block in (1, *range(5, n_blocks + 1, 5)):
-        d.text(30 + cell * (block - 0.5), 12, block)
-    for head, row in enumerate(rows):
-        y = 24 + cell * head
-        d.text(16, y + cell / 2, head + 1)
-        for block, n in enumerate(row):
-            letter, colour, fill, _ = KINDS[n]
-            d.grid(30 + cell * block, y, [[fill]], cell, colour)
-            d.text(30 + cell * (block + 0.5), y + cell / 2, letter, bold=True)
-    counts = [sum(row.count(n) for row in rows) for n in range(len(KINDS))]
-    for n, (letter, colour, fill, words) in enumerate(KINDS):
-        x, y = 30 + 230 * (n // 3), 186 + 34 * (n % 3)
-        d.box(x, y, 26, 26, letter, colour, fill)
-        d.text_from(x + 36, y + 13, f"{words}: {counts[n]}")
-    counted = ", ".join(f"{words} {n}" for (*_, words), n in zip(KINDS, counts, strict=True))
-    return d.show(
-        f"A grid of {n_blocks} columns, the blocks, and {len(rows)} rows, the heads. Each square "
-        f"is coloured by what its head looks at: {counted}."
-    )

@@ -21,6 +21,10 @@ course.define("tabSpeed", () => {
           [
             row("forecast by memory", ({ copied, bytes }) => copied / bytes),
             row("forecast by arithmetic", ({ multiplied, weights }) => multiplied / weights),
+            row(
+              "both, one after the other",
+              (of) => of.copied && 1 / (of.bytes / of.copied + of.weights / of.multiplied),
+            ),
             row("measured: writes", ({ written }) => written),
             row("measured: reads", ({ read }) => read),
           ],

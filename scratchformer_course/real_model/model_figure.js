@@ -37,7 +37,7 @@ course.define("modelFigure", () => {
     const status = newStatus();
     let [isOpen, isSeen, timer] = [false, false, 0];
     const panel = course.modelPanel.newModelPanel(onopen, onclose);
-    const form = label && el("div.sx-prompt", labelOf(label, field), field);
+    const form = label && el("div.sx-prompt.sx-model-field", labelOf(label, field), field);
     const element = el("div", [form, children, status, panel]);
     const seen = new IntersectionObserver((entries) => {
       isSeen = entries.some(({ isIntersecting }) => isIntersecting);
