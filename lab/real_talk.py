@@ -4,8 +4,9 @@ Usage: python -m lab.real_talk [--quick | --write]
 
 This is what the page *Talk* shows before its reader loads the model. QUESTION is answered as by
 `chat`, and each token has the TOP likeliest of its place. Where WORD is due, `attention` has the
-last token's weights: a text for each block, whose digits, head after head, are 0 to z (35) for 0 to
-1. `lens` has the LENS likeliest tokens after each block, from 0.
+last token's weights: a text for each block, whose digits, head after head, are 0 to z (35) for 0
+to 1. `lens` has the LENS likeliest tokens after each block, from 0, and `without` the beginnings of
+answers while one of BLOCKS adds nothing.
 """
 
 import argparse
@@ -28,8 +29,8 @@ MODEL, QUESTION, WORD = "smollm2-135m-instruct", "What is the capital of France?
 TEMPLATE = (
     "<|im_start|>system\n{}<|im_end|>\n<|im_start|>user\n{}<|im_end|>\n<|im_start|>assistant\n"
 )
-TOP, LENS = 10, 3
-SETTINGS = runs.settings_of(globals(), "MODEL QUESTION WORD TOP LENS")
+TOP, LENS, BLOCKS, SHORT = 10, 3, (1, 24, 28), 9
+SETTINGS = runs.settings_of(globals(), "MODEL QUESTION WORD TOP LENS BLOCKS SHORT")
 
 
 @torch.no_grad()
@@ -37,6 +38,11 @@ def measure(options: argparse.Namespace) -> dict:
     model, tok = Llama.pretrained(MODEL), ByteBPE.pretrained(MODEL)
     prompt = tok.encode(TEMPLATE.format(SYSTEM, QUESTION), allow_special=True)
     answer = tok.encode(chat(model, tok, QUESTION))
+    without = {}
+    for block in BLOCKS:
+        hook = model.layers[block - 1].register_forward_hook(lambda _, given, output: given[0])
+        without[block] = chat(model, tok, QUESTION, max_new_tokens=SHORT)
+        hook.remove()
     with ExitStack() as stack:
         weights = stack.enter_context(recorded_attention(model))
         streams = [stack.enter_context(recorded(model.layers[0], inputs=True))]
@@ -60,6 +66,7 @@ def measure(options: argparse.Namespace) -> dict:
         "word": word,
         "attention": ["".join(np.base_repr(round(35 * w), 36) for w in r.flatten().tolist()).lower()
                       for r in rows],
+        "without": without,
         "lens": [likeliest(model.lm_head(model.norm(x[0, t])), LENS) for (x,) in streams],
     }  # fmt: skip
 

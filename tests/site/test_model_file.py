@@ -14,23 +14,26 @@ import pytest
 
 from book._ext import real_model_ext
 from scratchformer.data import real_model
-from scratchformer_course.pages.model_settings import ROWS, model_settings
+from scratchformer.data.gguf import read_gguf
+from scratchformer.models.llama_files import gguf_sizes
+from scratchformer_course.pages.talk_page import talk
 from tests.node import Node
+from tests.quoted_numbers import absent
 from tests.site.browsing import LIVE, PHONE, TOO_SMALL, axe_finds, opened, parsed
-from tests.site.conftest import Quiet, serving
+from tests.site.conftest import ROOT, Quiet, serving
 from tests.site.firefox import PROGRAM, Firefox
 
 NAME, PART = "small.gguf", 1 << 16
 PANEL = ".sx-model-panel"
 OPEN, KEPT = "The model is here", "this browser keeps its"
 STORED = "caches.open('course-real-model').then(cache => cache.keys()).then(keys => keys.length)"
-# in a row of the table: what the file says, where "–" stands for nothing that was read
-BLOCKS = "[...document.querySelectorAll('tr')].find(row => /^blocks/.test(row.innerText)).lastChild"
+# whether what needs the model can be used
+ALIVE = "!document.querySelector('.sx-go').disabled"
 
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory):
-    """A small file with settings, and the page that asks for it, in a folder."""
+    """A small file, and the page that asks for it, in a folder."""
     folder = tmp_path_factory.mktemp("model")
     writer = gguf.GGUFWriter(folder / NAME, "llama")
     writer.add_size_label("A small Llama")
@@ -42,7 +45,7 @@ def file(tmp_path_factory):
     writer.write_tensors_to_file()
     writer.close()
     data = (folder / NAME).read_bytes()
-    model_settings().save(folder / "lone.html")
+    talk().save(folder / "lone.html")
     html = (folder / "lone.html").read_text(encoding="utf-8")
     html = html.replace(real_model.FILE, NAME).replace("98_362_432", str(len(data)))
     html = html.replace(real_model.SHA256, hashlib.sha256(data).hexdigest())
@@ -93,7 +96,7 @@ def load(page):
 def test_a_press_loads_it_a_reload_opens_it_and_it_is_deleted(browser, served):
     with opened(browser, f"{served.address}page.html") as page:
         says(page, "loaded once")
-        assert page.evaluate(BLOCKS + ".innerText") == "–"
+        assert not page.evaluate(ALIVE)
         served.waits.clear()
         load(page)
         page.wait_for_function(f"document.querySelector('progress').value === {PART}")
@@ -103,12 +106,10 @@ def test_a_press_loads_it_a_reload_opens_it_and_it_is_deleted(browser, served):
         assert page.evaluate("document.activeElement.textContent") == "Delete it"
         page.reload()
         says(page, KEPT)
-        page.wait_for_function(f"{BLOCKS}.innerText === '1,030'")
-        assert served.times == 1 and "A small Llama" in page.locator("table").inner_text()
-        page.keyboard.press("Tab")
-        page.keyboard.press("Enter")
+        assert served.times == 1 and page.evaluate(ALIVE)
+        button(page, "Delete it").press("Enter")
         says(page, "It is deleted.")
-        assert page.evaluate(STORED) == 0 and page.evaluate(BLOCKS + ".innerText") == "–"
+        assert page.evaluate(STORED) == 0 and not page.evaluate(ALIVE)
         page.reload()
         button(page, "Load the model").wait_for()
 
@@ -164,7 +165,7 @@ def test_where_there_is_no_room_it_is_open_until_the_page_is_left(browser, serve
         devtools.send("Storage.overrideQuotaForOrigin", {"origin": origin, "quotaSize": 100_000})
         load(page)
         says(page, "until you leave this page")
-        page.wait_for_function(f"{BLOCKS}.innerText === '1,030'")
+        assert page.evaluate(ALIVE)
         assert page.evaluate(STORED) == 0 and not button(page, "Delete it").is_visible()
 
 
@@ -215,7 +216,7 @@ def test_the_reader_chooses_the_file_where_it_cannot_be_fetched(
         assert axe_finds(page, axe, ".live-figure") == []
         picker.set_input_files(file.path)
         says(page, OPEN)
-        page.wait_for_function(f"{BLOCKS}.innerText === '1,030'")
+        assert page.evaluate(ALIVE)
 
 
 @pytest.mark.skipif(PROGRAM is None, reason="no Firefox on the PATH: nothing was loaded in it")
@@ -224,7 +225,7 @@ def test_firefox_loads_keeps_and_deletes_it(served):
     waits = f"""new Promise((done, fail) => {{ const end = Date.now() + 20000, look = () =>
       {status}.includes(WORDS) ? done({status}) : Date.now() > end ? fail({status})
       : setTimeout(look, 50); look(); }})"""
-    press = "[...document.querySelectorAll('button')].find(b => b.checkVisibility()).click()"
+    press = f"document.querySelector('{PANEL} button:not([hidden])').click()"
     with Firefox() as page:
         for words in (f"'{KEPT}'", f"'{KEPT}'", "'It is deleted.'"):
             page.goto(f"{served.address}page.html")
@@ -243,9 +244,8 @@ def test_firefox_loads_keeps_and_deletes_it(served):
 # ---- the file of the site ----
 
 
-def test_the_pinned_file_is_pythons_and_the_recorded_settings_are_its():
-    in_node = Node(*(f"real_model/model_{part}.js" for part in ("file", "panel", "settings")))
-    pinned = in_node("return course.modelFile.PINNED")
+def test_the_pinned_file_is_pythons_and_the_page_says_its_sizes():
+    pinned = Node("real_model/model_file.js")("return course.modelFile.PINNED")
     assert (pinned["name"], pinned["sha256"]) == (real_model.FILE, real_model.SHA256)
     assert pinned["bytes"] < 100e6, "GitHub takes no larger file"
     try:
@@ -253,11 +253,11 @@ def test_the_pinned_file_is_pythons_and_the_recorded_settings_are_its():
     except OSError:
         pytest.skip("the real model is not at hand")
     assert path.stat().st_size == pinned["bytes"]
-    body = """const head = require("fs").readFileSync(input.path).buffer.slice(0, 16384);
-      return input.names.map((name) => course.modelSettings.settingOf(head, name) ?? null);"""
-    names = [name for _, name, _ in ROWS]
-    read = in_node(body, path=str(path), names=[*names, "llama.x"])
-    assert read == [*(value for _, _, value in ROWS), None]
+    settings, tensors = read_gguf(path)
+    page = (ROOT / "book" / "talk.md").read_text(encoding="utf-8")
+    sizes = gguf_sizes(settings, tensors)
+    names = "n_layers d_model n_heads n_kv_heads d_ff vocab_size context_length".split()
+    assert not absent(page, *(f"{sizes[name]:,}" for name in names))
 
 
 @pytest.mark.parametrize("can_link", [True, False])
@@ -284,10 +284,10 @@ def test_the_build_puts_the_file_into_the_site_if_it_is_at_hand(
 def test_the_page_names_the_file_that_the_site_has_and_nothing_of_it_is_there_without_javascript(
     site, browser
 ):
-    page = site / "book" / "a_real_model.html"
+    page = site / "book" / "talk.html"
     (tag,) = parsed(page).select("script[data-real-model]")
     address = tag["data-real-model"]
     assert not address or (page.parent / address).is_file()
     with opened(browser, page.as_uri(), javascript=False) as shown:
-        assert "30" in shown.locator(".live-figure table").inner_text()
+        assert "of France is Paris." in shown.locator(".live-figure").inner_text()
         assert shown.locator(".live-figure :is(button, input)").count() == 0
