@@ -21,8 +21,8 @@ def talk() -> LiveFigure:
 
     said = "".join(token["text"] for token in answer)
     still = (
-        "<p>This figure is live where JavaScript runs: there a press loads the model, 98 MB, and you "
-        "talk with it. This answer was recorded.</p>"
+        "<p>This figure is live where JavaScript runs: there a press loads the model, 98 MB, and "
+        "you talk with it. This answer was recorded.</p>"
         f"<p><b>{escape(settings['question'])}</b></p><p>{escape(said)}</p>"
         "<p>The chance of each of its tokens:</p>"
         + plain_table(("token", "chance"), [row(token["top"][0]) for token in answer])

@@ -1,4 +1,4 @@
-"""The page *Talk*: recorded at first, then a talk with a small random model, opened at its words."""
+"""The page *Talk*: recorded, then a talk with a small random model that is opened at its words."""
 
 import re
 
@@ -11,6 +11,8 @@ from tests.site.figures import fill, press
 from tests.site.real_figures import delete, load, real_figure
 
 WORDS, HEADING = ".sx-said .sx-piece", ".sx-detail > .sx-title"
+VIEW = ".sx-opened:not([hidden])"
+LAST = "[...document.querySelectorAll('.sx-said')].at(-1)"
 WRITES = "document.querySelector('.sx-go').textContent === 'Stop'"
 
 
@@ -23,7 +25,7 @@ def page(browser, tmp_path):
 def tab(page, name, there):
     """The view of this name, when it has computed what it shows."""
     page.get_by_role("tab", name=name).click()
-    page.locator(f".sx-opened {there}").wait_for()
+    page.locator(f"{VIEW} {there}").first.wait_for()
 
 
 def answered(page):
@@ -34,9 +36,7 @@ def answered(page):
 
 def stopped(page, n=4):
     """The last answer, stopped after some tokens."""
-    page.wait_for_function(
-        f"document.querySelectorAll('.sx-said:last-of-type .sx-piece').length > {n}"
-    )
+    page.wait_for_function(f"{LAST}.querySelectorAll('.sx-piece').length > {n}")
     if page.evaluate(WRITES):
         press(page, "Stop")
     return answered(page)
@@ -51,20 +51,20 @@ def read(page):
     """All that the model has read where the last word was chosen."""
     page.locator(WORDS).last.click()
     tab(page, "Heads", ".sx-reading span")
-    return page.locator(".sx-reading").inner_text().replace("\n", "")
+    return page.locator(".sx-reading").text_content()
 
 
 def test_a_recorded_answer_is_opened_at_one_word_until_the_model_is_there_and_comes_back(page):
     assert "The capital of France is Paris." in page.locator(".sx-log").inner_text()
     assert "Paris” had a chance of 95.1 %" in page.locator(HEADING).inner_text()
-    assert tables(page, ".sx-opened table")[0][1][:3] == ["␣Paris", "95.1 %", "100.0 %"]
+    assert tables(page, f"{VIEW} table")[0][1][:3] == ["␣Paris", "95.1 %", "100.0 %"]
     tab(page, "Heads", ".sx-reading span")
-    assert "Head 24.5 looked most at “France”" in page.locator(".sx-opened").inner_text()
+    assert "Head 24.5 looked most at “France”" in page.locator(VIEW).inner_text()
     page.keyboard.press("Tab")
     page.locator(".sx-model-heads span").nth(29).click()
-    assert "Head 30.1" in page.locator(".sx-opened").inner_text()
-    page.locator(WORDS, has_text="is").click()
-    assert "recorded at another word" in page.locator(".sx-opened").inner_text()
+    assert "Head 30.1" in page.locator(VIEW).inner_text()
+    page.locator(WORDS).nth(4).click()
+    assert "recorded at another word" in page.locator(VIEW).inner_text()
     assert page.get_by_role("button", name="Send").is_disabled()
     load(page)
     press(page, "New chat")
@@ -99,7 +99,7 @@ def test_a_pressed_token_shows_its_rivals_and_what_is_silenced_or_coarser_change
     first = stopped(page)
     page.locator(WORDS).first.click()
     tab(page, "How did it choose?", "td >> text=100.0 %")
-    assert len(tables(page, ".sx-opened table")[0]) == 11
+    assert len(tables(page, f"{VIEW} table")[0]) == 11
     tab(page, "Heads", ".sx-reading span")
     page.locator(".sx-model-heads span").first.focus()
     page.keyboard.press("ArrowRight")
