@@ -114,14 +114,14 @@ course.define("openedModel", () => {
     const group = (name) => ({ role: "group", "aria-label": name });
     const allBlocks = el("div.sx-blocks", group("Blocks"), parts);
     const allBits = el("span.sx-group", group("Bits of a weight"), fewer);
-    const switches = el("div", note(BLOCKS), allBlocks, note(FEWER), allBits);
+    const allSwitches = el("div", note(BLOCKS), allBlocks, note(FEWER), allBits);
 
-    function blocks() {
+    function switches() {
       for (const [b, part] of parts.entries()) {
         part.setAttribute("aria-pressed", String(silent.has(`block ${b + 1}`)));
       }
       press(fewer, BITS.indexOf(bits));
-      return switches;
+      return allSwitches;
     }
 
     // ---- all of it ----
@@ -130,7 +130,7 @@ course.define("openedModel", () => {
       "How did it choose?": rivals,
       Heads: heads,
       Lens: lens,
-      "Blocks, bits": blocks,
+      Switches: switches,
     };
     const panels = Object.entries(views).map(([name, view]) => {
       const panel = el("div.sx-opened", { id: newId("panel"), tabindex: 0 });

@@ -68,7 +68,7 @@ course.define("talkPage", () => {
     const status = newStatus();
     const say = (words) => status.replaceChildren(...[words].flat());
     const send = newWriteButton("Send", answer, say);
-    const again = button("Answer again", () => start(true), WITH_MODEL);
+    const again = button("Again", () => start(true), WITH_MODEL);
     const anew = button("New chat", () => stop() || begin([]), WITH_MODEL);
     const chances = choice("Chances", CHANCES, (i) => {
       log.dataset.chances = CHANCES[i];

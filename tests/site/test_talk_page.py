@@ -107,11 +107,11 @@ def test_a_pressed_token_shows_its_rivals_and_what_is_silenced_or_coarser_change
     changed = page.locator(HEADING, has_text=re.compile("and has .* now"))
     changed.wait_for()
     assert "Silenced: head 2.1." in page.locator(".sx-detail").inner_text()
-    press(page, "Answer again")
+    press(page, "Again")
     assert stopped(page) != first
     assert f"Before: {first[:2]}" in page.locator(".sx-log").inner_text()
     press(page, "As in the file")
-    tab(page, "Blocks", ".sx-blocks")
+    tab(page, "Switches", ".sx-blocks")
     page.locator(WORDS).first.click()
     press(page, "2")
     changed.wait_for()
@@ -126,7 +126,7 @@ def test_on_a_phone_in_the_dark_a_live_talk_fits_and_axe_finds_nothing(browser, 
         page.locator(WORDS).first.focus()
         page.keyboard.press("ArrowRight")
         assert page.locator(f"{WORDS}[aria-pressed=true]").count() == 1
-        for name in ("How did it choose?", "Heads", "Lens", "Blocks, bits"):
+        for name in ("How did it choose?", "Heads", "Lens", "Switches"):
             tab(page, name, ":is(table, .sx-reading, .sx-blocks)")
             assert page.evaluate(TOO_SMALL, LIVE) == []
             assert axe_finds(page, axe, LIVE) == []
