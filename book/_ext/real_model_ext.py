@@ -9,7 +9,7 @@ empty if the site was built without it:
 
 The page that needs its vocabulary alone gets it as a script of its own, vocabulary.js.
 
-The directive `model_settings` stands for the figure of this name.
+The directive `talk` stands for the figure of this name.
 """
 
 import json
@@ -88,19 +88,19 @@ def put_model(app: Sphinx, error: Exception | None) -> None:
         Path(folder, "vocabulary.js").write_text(script, encoding="utf-8")
 
 
-class ModelSettingsDirective(Directive):
-    """What the model's file says of itself."""
+class TalkDirective(Directive):
+    """A talk with the model, which is recorded until the reader loads it."""
 
     def run(self) -> list[nodes.Node]:
-        from scratchformer_course.pages.model_settings import model_settings
+        from scratchformer_course.pages.talk_page import talk
 
-        return [nodes.raw("", model_settings().placeholder(), format="html")]
+        return [nodes.raw("", talk().placeholder(), format="html")]
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register directive and hooks."""
     app.add_config_value("real_model_file", "", "html")
-    app.add_directive("model_settings", ModelSettingsDirective)
+    app.add_directive("talk", TalkDirective)
     app.connect("config-inited", look_for_model)
     app.connect("html-page-context", add_address)
     app.connect("build-finished", put_model)

@@ -12,12 +12,13 @@
 // ask, for what comes along with the logits of the last token; T: new tokens, S: all so far:
 //   logits    "all": those after each token, (T, V)
 //   attention [[block, head], …]: the weights of these heads, attention["24.5"] (T, S)
+//   rows      true: the last token's weights in all heads, rows (blocks, heads, S)
 //   vectors   [[block, head], …]: what these heads find, vectors["24.5"] (T, D)
 //   stream    [block, …]: what goes on after a block, or, for 0, before the first, stream[24] (T, C)
 
 course.define("changes", () => {
   const CHANGES = { heads: [], blocks: [], vectors: [], lines: [], weights: [] };
-  const QUESTIONS = { logits: "last", attention: [], vectors: [], stream: [] };
+  const QUESTIONS = { logits: "last", attention: [], rows: false, vectors: [], stream: [] };
   const LINES = ["norm", "gate", "base", "pairs"];
 
   function check(isRight, message) {
@@ -67,6 +68,10 @@ course.define("changes", () => {
       weightsOf: (name) => changed.weights.filter((weight) => weight.name === name),
       // the weights of one token, for itself and its past
       sawWeights(block, head, t, weights) {
+        if (asked.rows && t === T - 1) {
+          answers.rows ??= new Float32Array(model.config.n_layers * H * (old + T));
+          answers.rows.set(weights, ((block - 1) * H + head - 1) * (old + T));
+        }
         if (!isIn(asked.attention, block, head)) return;
         answers.attention[`${block}.${head}`] ??= new Float32Array(T * (old + T));
         answers.attention[`${block}.${head}`].set(weights, t * (old + T));

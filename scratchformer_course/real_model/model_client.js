@@ -10,7 +10,8 @@
 //       {id, text, p}, and for each token {id}, or text, in `chances` the probability that it, or its first
 //       token, comes next
 //   write({...prompt, change, ask, rules, seed, most, top}, onstep, signal)  {ids, text}, after a call
-//       onstep({id, text, p, top, …}) for each token: p after the rules, those of `top` before
+//       onstep({id, text, p, chance, top, …}) for each token: p after the rules, `chance` and those of
+//       `top` before
 //   steer({change, ask, rules})  what holds from the next token on, for what is being written
 //   lens({...prompt, change, place, top})  for each block from 0 on, what its stream says at a place
 //   lower(bits)  3 or 2, or 4 as in the file        config()  the sizes

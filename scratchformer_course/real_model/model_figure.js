@@ -6,7 +6,7 @@
 course.define("modelFigure", () => {
   const { el } = course;
   const { label: labelOf, newStatus, button, bar, percent, press, rovingLine, table } = course.live;
-  const { visible, describe, gridCursor, listOf } = course.live;
+  const { visible, describe, roving, listOf } = course.live;
   const PAUSE = 400; // milliseconds after a key until the text is read
   const RECORDED = "This was recorded. Load the model, and it answers here.";
   const NO_TEXT = "Write some words first.";
@@ -142,7 +142,10 @@ course.define("modelFigure", () => {
     const style = `--columns: ${n_layers}`;
     const about = `${n_layers} blocks from left to right, the heads of each from top to bottom`;
     const element = el("div.sx-model-heads", { role: "group", "aria-label": about, style }, cells);
-    gridCursor(element, (row, column) => choose(column + 1, row + 1));
+    roving(element, (row, column) => cells[row]?.[column]);
+    element.addEventListener("focusin", ({ target: { dataset } }) =>
+      choose(Number(dataset.column) + 1, Number(dataset.row) + 1),
+    );
     function show(kindOf, wordsOf, [block, head]) {
       for (const [h, row] of cells.entries()) {
         for (const [l, cell] of row.entries()) {

@@ -130,7 +130,9 @@ course.define("modelSession", () => {
         if (done || ends.includes(value.id)) break;
         const { logits, p, id, ...answers } = value;
         ids.push(id);
-        const step = { id, text: piece(id), p: p[id], top: likeliest(chancesOf(logits), top) };
+        const own = chancesOf(logits);
+        const token = { id, text: piece(id), p: p[id], chance: own[id] };
+        const step = { ...token, top: likeliest(own, top) };
         send({ is: "step", id: job, value: { ...step, ...answers } });
         await new Promise(later);
         await ready;

@@ -219,6 +219,17 @@ def test_it_writes_by_rules_from_a_seed_and_changes_hold_while_it_writes(path):
     assert told["length"] == 64 - 3 + 1, "until the context is full"
 
 
+def test_the_last_tokens_weights_come_for_all_heads_at_once(path):
+    body = """
+      const heads = [[1, 1], [2, 4]], cache = L.newCache(model);
+      const ask = { rows: true, attention: heads };
+      L.forward(model, [1, 2], { cache });
+      const { rows, attention } = L.forward(model, [3, 4], { cache, ask });
+      return [[...rows], ...heads.map((head) => [...attention[head.join(".")].slice(4)])]"""
+    rows, first, last = node(MODEL + body, path=str(path))
+    assert len(rows) == 2 * 4 * 4 and rows[:4] == first and rows[-4:] == last
+
+
 def test_a_penalty_and_min_p_are_those_of_chapter_12(path, model):
     body = """
       const write = (settings) => {

@@ -28,8 +28,8 @@ from scratchformer_course.kit.figure import LiveFigure
 from scratchformer_course.measurements import load_measurements
 from scratchformer_course.page_model import describe, explore
 from scratchformer_course.pages.flow import flow
-from scratchformer_course.pages.model_settings import model_settings
 from scratchformer_course.pages.opening_film import opening_film
+from scratchformer_course.pages.talk_page import talk
 from scratchformer_course.tab_trainer import race
 from tests.site.browsing import open_folds
 
@@ -257,7 +257,7 @@ FIGURES = {
     "flow": Figure(
         lambda: flow(lambda n: (f"{n}.html", "A title")), lambda page: page.keyboard.press("Home")
     ),
-    "model_settings": Figure(model_settings, doing()),
+    "talk": Figure(talk, doing("number", "The, 15.2 %")),
     "heads_out": Figure(lambda: stored("07", "explorer"), doing("Switch off head 3 of block 1")),
     "draft_ahead": Figure(lambda: draft_ahead(*shipped()), write_ahead),
     "fewer_bits": Figure(

@@ -399,7 +399,11 @@ course.define("live", () => {
   const bar = (p) => el("span.sx-p", { style: `--w: ${p}` });
 
   // A token as a reader can see it: a space and a line's end have signs of their own
-  const visible = (text) => text.replaceAll(" ", "␣").replaceAll("\n", "⏎").replaceAll("\t", "⇥");
+  const visible = (text) =>
+    text
+      .replaceAll(/[ \u00a0]/g, "␣")
+      .replaceAll("\n", "⏎")
+      .replaceAll("\t", "⇥");
 
   // Tabs for several views, as the ARIA pattern has them; one view needs none
   function tabs(parts, show) {
