@@ -179,7 +179,7 @@ def weight(reader: Reader) -> dict[str, Any]:
     for bits in BITS:
         reader.model.load_state_dict(file)
         model = reader.model if bits == BITS[0] else round_model(reader.model, bits, "group")
-        matrix = model.layers[block].mlp.down_proj.weight.data
+        matrix = model.get_parameter(f"layers.{block}.mlp.down_proj.weight").data
         said = [chat(model, reader.tok, QUESTION, max_new_tokens=ANSWER)]
         for place in (column, column + 1):
             kept = matrix[row, place].item()

@@ -13,7 +13,6 @@ way from a server of this machine into a browser, hashed and kept by `model_file
 """
 
 import argparse
-import functools
 import itertools
 import json
 import shutil
@@ -30,14 +29,13 @@ import psutil
 import torch
 
 from lab import runs
+from lab.firefox import Firefox
 from scratchformer.data.real_model import find_real_model
 from scratchformer.models import Llama
 from scratchformer.tokenizers import ByteBPE
 from scratchformer_course.ch20_inference.live import one_weight
 from scratchformer_course.kit.figure.live_figure import LOADER, PACKAGE
 from scratchformer_course.kit.figure.scripts import loaded_for
-from tests.site.conftest import Quiet, serving
-from tests.site.firefox import Firefox
 
 WLLAMA, ROUNDS, WRITTEN = "@wllama/wllama@3.13.0", 3, 40
 SETTLES = 10  # seconds, in which a browser gives back what nothing uses any more
@@ -237,7 +235,7 @@ def measure(options: argparse.Namespace) -> dict:
         shutil.copyfile(path, folder / "model.gguf")
         one_weight().save(folder / "page.html")
         (folder / "empty.html").write_text("<!doctype html><title>wllama</title>")
-        address = stack.enter_context(serving(functools.partial(Quiet, directory=name)))
+        address = stack.enter_context(runs.served(folder))
         ours, theirs = stack.enter_context(node(path)), python(path)
         for number in range(1 if options.quick else ROUNDS):
             ran = {"Node.js": ours.round(number), "Python": theirs(number)}

@@ -5,6 +5,8 @@ A script runs from the root of the repository as `python -m lab.NAME [--quick] [
 """
 
 import argparse
+import functools
+import http.server
 import json
 import os
 import platform
@@ -12,6 +14,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -236,6 +239,21 @@ def by_two_processes(module: str, *arguments: str, **environment: str) -> None:
     variables = {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(places)} | environment
     command = [sys.executable, "-m", *torchrun, *arguments]
     subprocess.run(command, check=True, env=os.environ | variables)
+
+
+class _Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """A server of a folder on this machine: its base address, with a slash at its end."""
+    handler = functools.partial(_Quiet, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
 
 
 @contextmanager

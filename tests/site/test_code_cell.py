@@ -10,12 +10,12 @@ import nbformat
 import pytest
 from bs4 import BeautifulSoup
 
+from lab.firefox import PROGRAM, Firefox
 from scratchformer_course.kit.checks import in_page
 from tests.chapters.tables import EXERCISES, PATIENCE
 from tests.node import Node
 from tests.site.browsing import DESK, PHONE, TOO_SMALL, axe_finds, opened, parsed, reload
 from tests.site.conftest import ROOT
-from tests.site.firefox import PROGRAM, Firefox
 
 CHAPTERS = ["01_bpe", "15_costs"]
 BOX = 'section[data-exercise="1.1"]'

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from book._ext import real_model_ext
+from lab.firefox import PROGRAM, Firefox
 from scratchformer.data import real_model
 from scratchformer.data.gguf import read_gguf
 from scratchformer.models.llama_files import gguf_sizes
@@ -21,7 +22,6 @@ from tests.node import Node
 from tests.quoted_numbers import absent
 from tests.site.browsing import LIVE, PHONE, TOO_SMALL, axe_finds, opened, parsed
 from tests.site.conftest import ROOT, Quiet, serving
-from tests.site.firefox import PROGRAM, Firefox
 
 NAME, PART = "small.gguf", 1 << 16
 PANEL = ".sx-model-panel"
@@ -42,6 +42,10 @@ def file(tmp_path_factory):
     writer.add_size_label("A small Llama")
     writer.add_array("general.languages", ["en"])
     writer.add_block_count(1030)
+    writer.add_tokenizer_model("gpt2")
+    writer.add_tokenizer_pre("smollm")
+    writer.add_token_list(["a", "b"])
+    writer.add_token_types([1, 1])
     writer.add_tensor("noise", np.random.default_rng(0).random(400_000, dtype=np.float32))
     writer.write_header_to_file()
     writer.write_kv_data_to_file()

@@ -13,11 +13,11 @@ from matplotlib.image import imread
 
 from book._ext import live_ext
 from lab import tab
+from lab.firefox import PROGRAM, Firefox
 from scratchformer.data.corpora import Corpus
 from scratchformer_course.page_model.speedrun import SpeedrunGPT
 from tests.site.browsing import LIVE, open_folds, opened, rows
 from tests.site.figures import fill, press, small, trained
-from tests.site.firefox import PROGRAM, Firefox
 
 FIGURE = "race"
 TRAIN = "Train a GPT in this tab"
