@@ -69,7 +69,7 @@ course.define("talkPage", () => {
     const say = (words) => status.replaceChildren(...[words].flat());
     const send = newWriteButton("Send", answer, say);
     const again = button("Again", () => start(true), WITH_MODEL);
-    const anew = button("New chat", () => stop() || begin([]), WITH_MODEL);
+    const anew = button("New chat", newChat, WITH_MODEL);
     const chances = choice("Chances", CHANCES, (i) => {
       log.dataset.chances = CHANCES[i];
     });
@@ -95,8 +95,9 @@ course.define("talkPage", () => {
       event.preventDefault();
       start(false);
     }
-    function stop() {
-      if (send.isWriting()) send.element.click();
+    function newChat() {
+      if (send.isWriting()) send.element.click(); // which stops it
+      begin([]);
     }
     function start(isAgain) {
       repeats = isAgain;
@@ -132,7 +133,8 @@ course.define("talkPage", () => {
       if (!last) field.value = "";
       const before = isRecorded ? [] : turns;
       const asked = last ? turns.slice(0, -1) : [...before, { role: "user", content }];
-      const turn = { role: "assistant", content: "", steps: [], before: last?.content };
+      const steps = /** @type {any[]} */ ([]);
+      const turn = { role: "assistant", content: "", steps, before: last?.content };
       begin([...asked, turn]);
       say("");
       const chat = asked.map((past) => ({ role: past.role, content: past.content }));
@@ -152,7 +154,7 @@ course.define("talkPage", () => {
       const writing = figure.model.write({ ...prompt, ...how }, onstep, signal);
       const [written] = await Promise.all([writing, reading]);
       turn.content = written.text;
-      const n = turn.steps.length;
+      const n = steps.length;
       const speed = (1000 * (n - 1)) / (performance.now() - first);
       const heard = el("span.sx-heard", written.text); // who sees has seen it
       return [`${n} tokens${n > 1 ? `, ${speed.toFixed(1)} a second` : ""}. `, heard];
