@@ -10,6 +10,7 @@ course.define("talkPage", () => {
   const MOST = { chat: 256, text: 100 }; // tokens of an answer, and of a text that goes on
   const CHANCES = ["shade", "number", "none"];
   const NO_WORDS = "Write some words first.";
+  const ENDED = "It ended at once. ";
   const SOON = "One moment …";
   const ALONE = "This was recorded at another word. Load the model, and it is computed here.";
 
@@ -145,10 +146,8 @@ course.define("talkPage", () => {
       function onstep(step) {
         first ||= performance.now();
         turn.content += step.text;
-        turn.steps.push(step);
-        if (!turns.includes(turn))
-          send.element.click(); // New chat
-        else append(turn, turn.steps.length - 1);
+        steps.push(step);
+        if (turns.includes(turn)) append(turn, steps.length - 1);
       }
       const reading = figure.model.encode(prompt).then(({ ids }) => Object.assign(turn, { ids }));
       const writing = figure.model.write({ ...prompt, ...how }, onstep, signal);
@@ -157,7 +156,7 @@ course.define("talkPage", () => {
       const n = steps.length;
       const speed = (1000 * (n - 1)) / (performance.now() - first);
       const heard = el("span.sx-heard", written.text); // who sees has seen it
-      return [`${n} tokens${n > 1 ? `, ${speed.toFixed(1)} a second` : ""}. `, heard];
+      return n > 1 ? [`${n} tokens, ${speed.toFixed(1)} a second. `, heard] : [ENDED, heard];
     }
 
     // ---- one token, and the model opened at it ----
