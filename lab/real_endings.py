@@ -78,8 +78,8 @@ class Reader(Capitals):
         return [[self.tok.decode([i]), _round(p[i]), _round(without[i])] for i in best]
 
 
-def _round(x: Tensor) -> Any:
-    return x.double().round(decimals=3).tolist()
+def _round(x: Tensor, digits: int = 4) -> Any:
+    return x.double().round(decimals=digits).tolist()
 
 
 def head(reader: Reader) -> dict[str, Any]:
@@ -93,7 +93,7 @@ def head(reader: Reader) -> dict[str, Any]:
     return {
         "text": text,
         "pieces": reader.pieces(text),
-        "maps": [_round(maps[h - 1].flatten()) for h in HEADS],
+        "maps": [_round(maps[h - 1].flatten(), 3) for h in HEADS],
         "next": [reader.next(text, [(BLOCK, h)]) for h in HEADS],
         "asked": asked,
         "silenced": {name: reader.next(name, [(BLOCK, HEAD)], 1)[0] for name in (text, ALONE)},
@@ -123,7 +123,7 @@ def heads(reader: Reader) -> dict[str, Any]:
         "pieces": reader.pieces(LINE),
         "kinds": kinds.flatten().tolist(),
         "chosen": [i + 1 for i in chosen],
-        "map": _round(maps[chosen].flatten()),
+        "map": _round(maps[chosen].flatten(), 3),
         "next": reader.next(LINE, [(chosen[0] + 1, chosen[1] + 1)]),
         "alone": _round(torch.stack(alone)),
         "bare": _round(reader.chances(LINE.rpartition(". ")[2])[best]),

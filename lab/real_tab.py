@@ -7,7 +7,9 @@ both browsers wllama, which is llama.cpp in WebAssembly; npm fetches it into a f
 deleted again. All read the same file, one thread each, and take turns, since other programs slow
 all of them. Counted are tokens a second of processor time, by all processes of a browser. `first`
 are seconds by the clock, in a browser that keeps the file, from opening it to the first token, and
-`megabytes` what its processes hold more than before when they have read 150 tokens.
+`megabytes` what its processes hold more than before when they have read 150 tokens, `settled` ten
+seconds later, when what nothing uses any more has been given back. `loading` is the file's
+way from a server of this machine into a browser, hashed and kept by `model_file.js`.
 """
 
 import argparse
@@ -20,7 +22,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +40,11 @@ from tests.site.conftest import Quiet, serving
 from tests.site.firefox import Firefox
 
 WLLAMA, ROUNDS, WRITTEN = "@wllama/wllama@3.13.0", 3, 40
+SETTLES = 10  # seconds, in which a browser gives back what nothing uses any more
 SENTENCE = "The speed of a computer is limited by the speed of light, and by its memory. "
 PROMPT, READ = "Once upon a time, in a small village", SENTENCE * 8
-SETTINGS = {"wllama": WLLAMA, "rounds": ROUNDS, "written": WRITTEN, "prompt": PROMPT, "read": READ}
+SETTINGS = {"wllama": WLLAMA, "rounds": ROUNDS, "written": WRITTEN, "prompt": PROMPT, "read": READ,
+            "settles": SETTLES}  # fmt: skip
 IN_NODE = """
 globalThis.window = globalThis;
 for (const script of process.argv.slice(2)) require(script);
@@ -55,8 +59,15 @@ createInterface({ input: process.stdin }).on("line", async (line) => {
   console.log(JSON.stringify([(user + system) / 1e6, value ?? null]));
 });
 """
-KEEP = "caches.open('lab').then((cache) => cache.add('model.gguf'))"
-KEPT = "caches.open('lab').then((cache) => cache.match('model.gguf')).then((r) => r.blob())"
+FILE = "navigator.storage.getDirectory().then((r) => r.getFileHandle('lab', { create: true }))"
+KEEP = f"""(async () => {{
+  const writable = await (await {FILE}).createWritable();
+  await writable.write(await (await fetch('model.gguf')).blob());
+  await writable.close();
+}})()"""
+KEPT = f"{FILE}.then((handle) => handle.getFile())"
+LOAD = """course.modelFile.newModelFile('model.gguf').load(() => {}, new AbortController().signal)
+  .then(({ isKept }) => { window.isKept = isKept; }) && null"""
 GREEDY = "rules: { temperature: 0 }, top: 1"
 OURS = {
     "open": KEPT + ".then((blob) => {"
@@ -79,7 +90,7 @@ THEIRS = {
     ".then((r) => r.usage?.prompt_tokens ?? null)",
 }
 
-PAGES = (("", "page", OURS), (", wllama", "empty", THEIRS))
+BROWSERS, PAGES = ("Chromium", "Firefox"), (("", "page", OURS), (", wllama", "empty", THEIRS))
 
 
 def cpu_of(process: psutil.Process) -> float:
@@ -92,8 +103,11 @@ def cpu_of(process: psutil.Process) -> float:
 
 
 def megabytes_of(process: psutil.Process) -> float:
-    family = (process, *process.children(recursive=True))
-    return sum(one.memory_full_info().pss for one in family) / 1e6
+    total = 0
+    for part in (process, *process.children(recursive=True)):
+        with suppress(psutil.NoSuchProcess):  # it has just ended
+            total += part.memory_full_info().pss
+    return total / 1e6
 
 
 class Contestant:
@@ -134,21 +148,30 @@ def node(path: Path) -> Iterator[Contestant]:
 
 
 @contextmanager
-def in_browser(name: str, address: str, words: dict[str, str]) -> Iterator[tuple]:
-    """A contestant in a page of its own browser, and what opening has taken."""
+def opened(name: str, address: str) -> Iterator[tuple[Any, psutil.Process]]:
+    """A page in its own browser, and the browser's first process."""
     with ExitStack() as stack:
         if name == "Firefox":
             page: Any = stack.enter_context(Firefox())
             process = psutil.Process(page.process.pid)
         else:
             known = set(psutil.Process().children(recursive=True))
-            browser = stack.enter_context(runs.chromium())
+            profile = stack.enter_context(tempfile.TemporaryDirectory())
+            browser = stack.enter_context(runs.chromium(profile))
             page = browser.new_page()
             new = set(psutil.Process().children(recursive=True)) - known
             chrome = {p for p in new if "chrom" in p.name()}
             (process,) = (p for p in chrome if p.parent() not in chrome)
         page.goto(address)
+        yield page, process
+
+
+@contextmanager
+def in_browser(name: str, address: str, words: dict[str, str]) -> Iterator[tuple]:
+    """A contestant in a page that keeps the file, and what opening has taken."""
+    with opened(name, address) as (page, process):
         page.evaluate(f"Promise.resolve({KEEP}).then(() => null)")
+        page.goto(address)
 
         def evaluate(expression: str) -> tuple[float, Any]:
             before = cpu_of(process)
@@ -163,7 +186,20 @@ def in_browser(name: str, address: str, words: dict[str, str]) -> Iterator[tuple
         first = time.perf_counter() - start
         contestant.ask("read", READ)
         megabytes = megabytes_of(process) - before
-        yield contestant, {"first": round(first, 2), "megabytes": round(megabytes)}
+        time.sleep(SETTLES)
+        settled = megabytes_of(process) - before
+        numbers = {"megabytes": round(megabytes), "settled": round(settled)}
+        yield contestant, {"first": round(first, 2), **numbers}
+
+
+def loading(name: str, address: str) -> dict[str, float]:
+    """What the page's own loader takes until the file is checked and kept."""
+    with opened(name, address) as (page, process):
+        start, before, most = time.perf_counter(), megabytes_of(process), 0.0
+        page.evaluate(LOAD)
+        while not page.evaluate("window.isKept ?? null"):
+            most = max(most, megabytes_of(process) - before)
+        return {"seconds": round(time.perf_counter() - start, 2), "most_megabytes": round(most)}
 
 
 def python(path: Path) -> Callable[[int], dict[str, float]]:
@@ -205,19 +241,20 @@ def measure(options: argparse.Namespace) -> dict:
         ours, theirs = stack.enter_context(node(path)), python(path)
         for number in range(1 if options.quick else ROUNDS):
             ran = {"Node.js": ours.round(number), "Python": theirs(number)}
-            for browser, (what, page, words) in itertools.product(("Chromium", "Firefox"), PAGES):
+            for browser, (what, page, words) in itertools.product(BROWSERS, PAGES):
                 with in_browser(browser, f"{address}{page}.html", words) as (player, opened):
                     ran[browser + what] = player.round(number) | opened
             for who, result in ran.items():
                 found.setdefault(who, []).append(result)
                 print(who, result, flush=True)
+        load = {name: loading(name, f"{address}page.html") for name in BROWSERS}
         _, limits = ours.evaluate("window.model.limits()")
     middle = {
         who: {key: round(statistics.median(one[key] for one in all_of), 2) for key in all_of[0]}
         for who, all_of in found.items()
     }
     limits = {key: round(value) for key, value in limits.items()} | middle["Node.js"]
-    return {"rounds": found, "median": middle, "node": limits}
+    return {"rounds": found, "median": middle, "loading": load, "node": limits}
 
 
 main = runs.script(__doc__, "real_tab", measure, SETTINGS)

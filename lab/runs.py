@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -238,14 +239,19 @@ def by_two_processes(module: str, *arguments: str, **environment: str) -> None:
 
 
 @contextmanager
-def chromium() -> Iterator:
-    """Headless Chromium, or Chrome, of this computer, driven by Playwright."""
+def chromium(profile: str = "") -> Iterator:
+    """Headless Chromium, or Chrome, of this computer, driven by Playwright.
+
+    With a folder for its `profile` it keeps files on the disk, and is no private window.
+    """
     from playwright.sync_api import sync_playwright
 
     flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
     program = shutil.which("chromium") or shutil.which("google-chrome")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=flags)
+        kind = playwright.chromium
+        launch = partial(kind.launch_persistent_context, profile) if profile else kind.launch
+        browser = launch(executable_path=program, args=flags)
         yield browser
         browser.close()
 

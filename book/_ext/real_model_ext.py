@@ -7,9 +7,12 @@ empty if the site was built without it:
 
     <script type="text/plain" data-real-model="../_static/real_model/NAME.gguf"></script>
 
+The page that needs its vocabulary alone gets it as a script of its own, vocabulary.js.
+
 The directive `talk` stands for the figure of this name.
 """
 
+import json
 import os
 import re
 import shutil
@@ -21,10 +24,13 @@ from docutils.parsers.rst import Directive
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
+from scratchformer.data.gguf import read_gguf
 from scratchformer.data.real_model import find_real_model
 
 FOLDER = "_static/real_model"
+CONTROL = 3  # the kind of a special token
 NEEDS = "real_model/model_file.js"  # a figure that loads this script asks for the model
+READS = "ch01_bpe/real_tokens.js"  # this one asks for its vocabulary alone
 
 
 def look_for_model(app: Sphinx, config: Config) -> None:
@@ -45,6 +51,25 @@ def add_address(app: Sphinx, pagename: str, _: str, context: dict, doctree: Any)
         address = context["pathto"](f"{FOLDER}/{name}", resource=True) if name else ""
         attributes: dict[str, Any] = {"type": "text/plain", "data-real-model": address}
         app.add_js_file(None, body="", **attributes)
+    if app.config.real_model_file and any(READS in files_of(name, {}) for name in figures):
+        address = context["pathto"](f"{FOLDER}/vocabulary.js", resource=True)
+        attributes = {"type": "text/plain", "data-vocabulary": address}
+        app.add_js_file(None, body="", **attributes)
+
+
+def vocabulary_script(path: str | Path) -> str:
+    """The tokens of a GGUF file as a script, below 1 MB, that a page from disk can load, too."""
+    settings, _ = read_gguf(path)
+    model, pre, tokens, kinds = (
+        settings[f"tokenizer.ggml.{name}"] for name in ("model", "pre", "tokens", "token_type")
+    )
+    vocabulary = {
+        "model": model,
+        "pre": pre,
+        "tokens": "\n".join(tokens),  # none has a line's end: GPT-2's alphabet writes it as Ċ
+        "control": [i for i, kind in enumerate(kinds) if kind == CONTROL],
+    }
+    return f"course.realVocabulary = {json.dumps(vocabulary, ensure_ascii=False)};\n"
 
 
 def put_model(app: Sphinx, error: Exception | None) -> None:
@@ -59,6 +84,8 @@ def put_model(app: Sphinx, error: Exception | None) -> None:
             os.link(source, folder / Path(source).name)
         except OSError:  # on another disk, or of a kind without such names
             shutil.copyfile(source, folder / Path(source).name)
+        script = vocabulary_script(source)
+        Path(folder, "vocabulary.js").write_text(script, encoding="utf-8")
 
 
 class TalkDirective(Directive):

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from scratchformer.tokenizers import ByteBPE
 from scratchformer_course.ch01_bpe.drawings import coloured
 from scratchformer_course.kit.figure.live_figure import LiveFigure
 
@@ -30,6 +31,23 @@ def merges(
         "longest": MOST_CHARACTERS,
     }
     return LiveFigure("merges", settings, _still(tokens, text, ids))
+
+
+def real_tokens(tokenizer: ByteBPE, text: str) -> LiveFigure:
+    """`text`, and any other that a reader types, in the tokens of SmolLM2's `tokenizer`.
+
+    The figure holds these tokens alone. The whole vocabulary is a script of the site.
+    """
+    ids = tokenizer.encode(text)
+    shown = [(tokenizer.tokens[i], i) for i in ids]
+    heading = f"{len(text)} characters, {len(ids)} tokens of {len(tokenizer.tokens):,}"
+    still = (
+        "<p>This figure is live on the course’s site: there you type any text. "
+        "These tokens were recorded.</p>"
+        f"{coloured([(heading, [(label(token), i) for token, i in shown])]).data}"
+    )
+    pieces = [(token.decode("latin-1"), i) for token, i in shown]
+    return LiveFigure("real_tokens", {"text": text, "pieces": pieces}, still)
 
 
 def label(token: bytes) -> str:

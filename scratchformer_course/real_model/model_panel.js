@@ -41,7 +41,7 @@ course.define("modelPanel", () => {
 
     function onchange() {
       const [chosen] = picker.files;
-      if (chosen) get(() => file.take(chosen));
+      if (chosen) get((signal) => file.take(chosen, tell, signal));
       picker.value = "";
     }
 
@@ -73,7 +73,6 @@ course.define("modelPanel", () => {
     const steps = {
       waiting: "Waiting for another tab …",
       loading: "Loading …",
-      checking: "Checking …",
     };
     function tell({ is, done = 0 }) {
       progress.value = done;
@@ -84,7 +83,7 @@ course.define("modelPanel", () => {
     async function get(work) {
       stopping = new AbortController();
       show("busy", "");
-      tell({ is: "checking", done: PINNED.bytes });
+      tell({ is: "waiting" });
       try {
         open(await work(stopping.signal));
       } catch (error) {

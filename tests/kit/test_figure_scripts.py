@@ -11,12 +11,11 @@ from scratchformer_course.kit.figure.scripts import (
     registered,
 )
 
-ENGINE = "changes fewer_bits gguf llama packed vocabulary"  # of the real model: no figure's yet
 VIEWS = sorted(path.stem for path in (PACKAGE / "page_model" / "views").glob("*.js"))
 
 
 def test_all_that_figures_need_is_there_and_no_script_and_no_style_belongs_to_none():
-    named = {STYLE, LOADER, SCRIPT, *(f"real_model/{name}.js" for name in ENGINE.split())}
+    named = {STYLE, LOADER, SCRIPT}
     for name in registered():
         named |= set(files_of(name, {"views": VIEWS}))
     there = {path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.[jc]s*")}

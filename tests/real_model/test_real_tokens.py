@@ -1,5 +1,6 @@
 """SmolLM2's tokenizer in JavaScript gives the ids and the text of Python's ByteBPE."""
 
+import gzip
 import json
 import random
 import subprocess
@@ -8,9 +9,10 @@ import unicodedata
 
 import pytest
 
+from book._ext.real_model_ext import vocabulary_script
 from scratchformer.tokenizers import ByteBPE
 from tests.library.small_gguf import tokenizer, write_gguf
-from tests.node import JavaScriptError
+from tests.node import JavaScriptError, Node
 from tests.real_model.in_node import node, real_file
 
 READ = """
@@ -71,6 +73,26 @@ def test_ids_and_text_of_odd_strings_are_pythons():
     found = in_javascript(path, texts)
     apart = [text for text, a, b in zip(texts, found, wanted, strict=True) if a != b]
     assert apart == []
+
+
+def test_the_vocabulary_alone_gives_the_description_of_the_file_and_is_below_1_mb():
+    path = real_file()
+    script = vocabulary_script(path)
+    assert len(script.encode()) < 1e6 and len(gzip.compress(script.encode())) < 250_000
+    node_of_page = Node(
+        "page_model/tokenizer.js",
+        "ch01_bpe/live.js",
+        G="real_model/gguf.js",
+        V="real_model/vocabulary.js",
+        R="ch01_bpe/real_tokens.js",
+    )
+    same = """
+const { buffer, byteOffset, length } = require("fs").readFileSync(input.path);
+const file = G.read(buffer.slice(byteOffset, byteOffset + length));
+(0, eval)(input.script);
+const made = R.describe(course.realVocabulary);
+return [JSON.stringify(made) === JSON.stringify(V.describe(file.settings)), made.tokens.length];"""
+    assert node_of_page(same, path=str(path), script=script) == [True, 49_152]
 
 
 def test_bytes_without_a_token_and_names_of_special_tokens_are_treated_as_in_python(tmp_path):

@@ -221,6 +221,7 @@ class Figure(NamedTuple):
 # what a reader does with a figure that a chapter stores
 STORED = {
     "merges": doing("All merges", Text=LONG_WORDS),
+    "real_tokens": doing(Text=LONG_WORDS),
     "word_map": doing("queen"),
     "clock_hands": doing(Place=40, Distance=44),
     "first_sample": doing(Steps_of_training=3),
@@ -240,6 +241,13 @@ STORED = {
     "answers": doing("base model", Question=7),
     "silence": lambda page: page.locator(".sx-song-tiles button").nth(2).click(),
     "two_curves": doing("A is broken", "Next pair"),
+    # SmolLM2's, as recorded: tests/site/test_real_endings.py loads a model into them
+    "real_head": doing("24.4"),
+    "all_heads": lambda page: page.locator("[data-row='3'][data-column='11']").focus(),
+    "five_rules": doing("τ = 1.5, m = 0.1"),
+    "tab_speed": doing(),
+    "one_weight": doing("its neighbour", "2 bits"),
+    "capital_patch": doing("24.4"),
     "clinic": doing("May a later token matter?", "Heads are merged by a bare reshape"),
 }
 FIGURES = {

@@ -26,7 +26,10 @@ from tests.site.firefox import PROGRAM, Firefox
 NAME, PART = "small.gguf", 1 << 16
 PANEL = ".sx-model-panel"
 OPEN, KEPT = "The model is here", "this browser keeps its"
-STORED = "caches.open('course-real-model').then(cache => cache.keys()).then(keys => keys.length)"
+# how many files are kept
+STORED = """navigator.storage.getDirectory()
+  .then(root => root.getDirectoryHandle('course-real-model'))
+  .then(async folder => (await Array.fromAsync(folder.keys())).length, () => 0)"""
 # whether what needs the model can be used
 ALIVE = "!document.querySelector('.sx-go').disabled"
 
@@ -48,6 +51,7 @@ def file(tmp_path_factory):
     talk().save(folder / "lone.html")
     html = (folder / "lone.html").read_text(encoding="utf-8")
     html = html.replace(real_model.FILE, NAME).replace("98_362_432", str(len(data)))
+    html = html.replace("4_194_304", str(PART))
     html = html.replace(real_model.SHA256, hashlib.sha256(data).hexdigest())
     (folder / "lone.html").write_text(html, encoding="utf-8")
     for name, address in (("page", NAME), ("without", "")):
@@ -158,41 +162,86 @@ def test_a_second_tab_waits_for_the_first_and_both_hear_that_it_is_deleted(brows
             says(page, "It is deleted.")
 
 
-def test_where_there_is_no_room_it_is_open_until_the_page_is_left(browser, served):
+LOAD = "course.modelFile.newModelFile('small.gguf').load(() => {}, new AbortController().signal)"
+HEX = """crypto.subtle.digest('SHA-256', await blob.arrayBuffer()).then((sum) =>
+  Array.from(new Uint8Array(sum), (byte) => byte.toString(16).padStart(2, '0')).join(''))"""
+OPENED = f"{LOAD}.then(async ({{blob, isKept}}) => [isKept, await {HEX}])"
+
+
+@pytest.mark.parametrize("quota", [1000, 20 * PART, 10**8])
+def test_where_there_is_no_room_it_is_open_until_the_page_is_left(browser, served, file, quota):
+    fits = quota > len(file.data)
     with opened(browser, f"{served.address}page.html") as page:
         devtools = page.context.new_cdp_session(page)
         origin = served.address.rstrip("/")
-        devtools.send("Storage.overrideQuotaForOrigin", {"origin": origin, "quotaSize": 100_000})
-        load(page)
-        says(page, "until you leave this page")
+        devtools.send("Storage.overrideQuotaForOrigin", {"origin": origin, "quotaSize": quota})
+        assert page.evaluate(OPENED) == [fits, hashlib.sha256(file.data).hexdigest()]
+        assert (page.evaluate(STORED) > 0) == fits
+        page.reload()
+        if not fits:
+            load(page)
+        says(page, KEPT if fits else "until you leave this page")
         assert page.evaluate(ALIVE)
-        assert page.evaluate(STORED) == 0 and not button(page, "Delete it").is_visible()
+        assert button(page, "Delete it").is_visible() == fits
 
 
-NO_CACHES = "Object.defineProperty(window, 'caches', {get() { throw new Error('no'); }})"
+def test_what_a_closed_page_has_left_half_done_is_never_offered_and_removed(browser, served):
+    with opened(browser, f"{served.address}page.html") as page:
+        served.waits.clear()
+        load(page)
+        page.wait_for_function(f"{STORED}.then(count => count === 1)")
+        second = page.context.new_page()
+        second.goto(f"{served.address}page.html")
+        says(second, "loaded once")
+        assert second.evaluate(STORED) == 1, "while a page loads nothing is removed"
+        page.close()
+        served.waits.set()
+        second.reload()
+        says(second, "loaded once")
+        second.wait_for_function(f"{STORED}.then(count => count === 0)")
 
 
-def test_where_nothing_may_be_kept_it_is_loaded_for_the_page(browser, served):
-    script = f"{NO_CACHES}; Object.defineProperty(navigator, 'locks', {{value: undefined}})"
+NO_FILES = "navigator.storage.getDirectory = () => Promise.reject(new Error('no'))"
+
+
+def test_where_nothing_may_be_kept_it_is_loaded_for_the_page(browser, served, file):
+    script = f"{NO_FILES}; Object.defineProperty(navigator, 'locks', {{value: undefined}})"
     with opened(browser, f"{served.address}page.html", script=script) as page:
         load(page)
         says(page, "until you leave this page")
+        assert page.evaluate(OPENED) == [False, hashlib.sha256(file.data).hexdigest()]
 
 
-def test_a_page_that_may_not_check_or_has_too_little_memory_says_so_before_anything_loads(
-    browser, served, file
-):
+def from_folder(folder, **headers):
+    """Answers a page's requests from a folder, from whatever address."""
+
+    def answer(route):
+        path = folder / route.request.url.rpartition("/")[2]
+        kind = "text/html" if path.suffix == ".html" else "application/octet-stream"
+        route.fulfill(body=path.read_bytes(), content_type=kind, headers=headers)
+
+    return answer
+
+
+@pytest.mark.parametrize("place", ["insecure", "sandbox"])
+def test_a_page_that_may_keep_nothing_checks_it_all_the_same(browser, file, place):
+    headers = {"Content-Security-Policy": "sandbox allow-scripts"} if place == "sandbox" else {}
+    with opened(browser, "about:blank", faults=[]) as page:
+        page.route(f"http://{place}.test/**", from_folder(file.folder, **headers))
+        page.goto(f"http://{place}.test/{'page' if place == 'insecure' else 'without'}.html")
+        assert page.evaluate("isSecureContext") is False
+        if place == "insecure":
+            load(page)
+        else:
+            page.get_by_label(f"The file {NAME}").set_input_files(file.path)
+        says(page, "until you leave this page")
+        page.wait_for_function(ALIVE)
+
+
+def test_a_page_with_too_little_memory_says_so_before_anything_loads(browser, served):
     small = "Object.defineProperty(navigator, 'deviceMemory', {value: 0.5})"
     with opened(browser, f"{served.address}page.html", script=small) as page:
         says(page, "0.5 GB of memory")
-        assert not page.locator(f"{PANEL} :is(button, input)").locator("visible=true").count()
-    with opened(browser, "about:blank", faults=[]) as page:
-        html = (file.folder / "page.html").read_text(encoding="utf-8")
-        page.route(
-            "http://insecure.test/**", lambda r: r.fulfill(body=html, content_type="text/html")
-        )
-        page.goto("http://insecure.test/page.html")
-        says(page, "only on pages from https")
         assert not page.locator(f"{PANEL} :is(button, input)").locator("visible=true").count()
     assert served.times == 0
 
@@ -242,6 +291,20 @@ def test_firefox_loads_keeps_and_deletes_it(served):
 
 
 # ---- the file of the site ----
+
+
+def test_the_hash_of_pieces_is_pythons():
+    in_node = Node("real_model/sha256.js")
+    body = """const hash = course.sha256.newSha256(), { bytes, step } = input;
+      for (let i = 0; i < bytes.length; i += step) {
+        hash.update(Uint8Array.from(bytes.slice(i, i + step)));
+      }
+      return hash.hex();"""
+    data = np.random.default_rng(1).bytes(300)
+    for length in (0, 1, 55, 56, 57, 63, 64, 65, 119, 120, 127, 128, 129, 300):
+        for step in (1, 63, 64, 65, 300):
+            digest = in_node(body, bytes=list(data[:length]), step=step)
+            assert digest == hashlib.sha256(data[:length]).hexdigest(), (length, step)
 
 
 def test_the_pinned_file_is_pythons_and_the_page_says_its_sizes():

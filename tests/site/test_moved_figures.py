@@ -4,10 +4,14 @@ All that they compute is compared with Python's in Node.js, in tests/chapters/.
 """
 
 import math
+from base64 import b64encode
 
 import pytest
 
+from book._ext.real_model_ext import vocabulary_script
+from scratchformer.tokenizers import ByteBPE
 from scratchformer_course.ch20_inference.live import BITS
+from tests.library.small_gguf import tokenizer, write_gguf
 from tests.site.browsing import number, rows
 from tests.site.figures import around, drag, fill, press, status, stored, write_ahead
 
@@ -47,6 +51,30 @@ def test_pieces_follow_the_merges_and_what_is_typed_and_a_piece_says_what_it_was
     page.locator(".sx-piece").first.click()
     tree = drawn_texts(page, ".sx-detail svg text:not(.sx-mono)")
     assert tree[-1] == page.locator(".sx-piece small").first.inner_text()
+
+
+@of("real_tokens")
+def test_what_is_typed_is_read_in_the_vocabulary_that_the_site_has(page, tmp_path):
+    names = ["<|im_start|>", "a", "b", "Ġ", "1", "ab", "Ġa", "Ã", "©"]
+    path = write_gguf(tmp_path / "a.gguf", **tokenizer(names, [3] + [1] * 8, merges=["a b", "Ġ a"]))
+    script = b64encode(vocabulary_script(path).encode()).decode()
+    page.evaluate(
+        "(to) => document.body.insertAdjacentHTML('beforeend', `<i data-vocabulary='${to}'></i>`)",
+        f"data:text/javascript;base64,{script}",
+    )
+    text = "ab ab11é<|im_start|>"
+    page.get_by_role("textbox", name="Text").fill(text)
+    ids = ByteBPE.from_gguf(path).encode(text)
+    page.get_by_text(f"{len(text)} characters, {len(ids)} tokens").wait_for()
+    assert drawn_texts(page, ".sx-piece small") == [str(i) for i in ids]
+
+
+@of("real_tokens")
+def test_without_the_vocabulary_the_recorded_tokens_stay_and_a_sentence_says_so(page):
+    recorded = drawn_texts(page, ".sx-piece small")
+    page.get_by_role("textbox", name="Text").press_sequentially("x")
+    page.get_by_text("The vocabulary is not part of this page").wait_for()
+    assert drawn_texts(page, ".sx-piece small") == recorded
 
 
 @of("word_map")
