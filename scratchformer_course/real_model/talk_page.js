@@ -30,8 +30,12 @@ course.define("talkPage", () => {
     if (place !== word) return { top };
     const pieces = [...prompt.pieces, ...answer.slice(0, word).map(({ text }) => text)];
     const S = pieces.length;
-    const digits = (block, head) => attention[block - 1].slice((head - 1) * S, head * S);
-    const weights = (block, head) => Array.from(digits(block, head), (z) => parseInt(z, 36) / 35);
+    const weight = (digits) => parseInt(digits, 36) / (36 ** 2 - 1);
+    const weights = (block, head) =>
+      attention[block - 1]
+        .match(/../g)
+        .slice((head - 1) * S, head * S)
+        .map(weight);
     return { top, pieces, weights, lens };
   }
 
