@@ -4,9 +4,9 @@ Usage: python -m lab.real_talk [--quick | --write]
 
 This is what the page *Talk* shows before its reader loads the model. QUESTION is answered as by
 `chat`, and each token has the TOP likeliest of its place. Where WORD is due, `attention` has the
-last token's weights: a text for each block, whose digits, head after head, are 0 to z (35) for 0
-to 1. `lens` has the LENS likeliest tokens after each block, from 0, and `without` the beginnings of
-answers while one of BLOCKS adds nothing.
+last token's weights: a text for each block, head after head, with two digits of base 36 a weight,
+from 00 for 0 to ZZ for 1. `lens` has the LENS likeliest tokens after each block, from 0, and
+`without` the beginnings of answers while one of BLOCKS adds nothing.
 """
 
 import argparse
@@ -29,6 +29,7 @@ MODEL, QUESTION, WORD = "smollm2-135m-instruct", "What is the capital of France?
 TEMPLATE = (
     "<|im_start|>system\n{}<|im_end|>\n<|im_start|>user\n{}<|im_end|>\n<|im_start|>assistant\n"
 )
+MOST = 36**2 - 1  # two digits of base 36
 TOP, LENS, BLOCKS, SHORT = 10, 3, (1, 24, 28), 9
 SETTINGS = runs.settings_of(globals(), "MODEL QUESTION WORD TOP LENS BLOCKS SHORT")
 
@@ -54,6 +55,9 @@ def measure(options: argparse.Namespace) -> dict:
         pairs = zip(best.indices.tolist(), best.values.tolist(), strict=True)
         return [{"id": i, "text": tok.decode([i]), "p": round(p, 4)} for i, p in pairs]
 
+    def digits(weight: float) -> str:
+        return np.base_repr(round(MOST * weight), 36).zfill(2)
+
     tops = [likeliest(row, TOP) for row in logits[len(prompt) - 1 : -1]]
     assert [top[0]["id"] for top in tops] == answer, "the answer is read as it was written"
     word = answer.index(tok.encode(WORD)[0])
@@ -64,8 +68,7 @@ def measure(options: argparse.Namespace) -> dict:
         "prompt": {"ids": prompt, "pieces": [tok.decode([i]) for i in prompt]},
         "answer": [{"id": i, "text": tok.decode([i]), "top": top} for i, top in steps],
         "word": word,
-        "attention": ["".join(np.base_repr(round(35 * w), 36) for w in r.flatten().tolist()).lower()
-                      for r in rows],
+        "attention": ["".join(digits(w) for w in row.flatten().tolist()) for row in rows],
         "without": without,
         "lens": [likeliest(model.lm_head(model.norm(x[0, t])), LENS) for (x,) in streams],
     }  # fmt: skip

@@ -10,8 +10,7 @@ course.define("openedModel", () => {
   const RIVALS =
     "The ten tokens with the largest chances, and what the rules of drawing leave them.";
   const HEADS =
-    "Blocks from left to right, the heads of each from top to bottom. The fuller a square, the more " +
-    "its head looked elsewhere than at the first token.";
+    "A column for each block. The fuller a square, the less its head looked at the first token.";
   const LENS = "What would come next if the model ended after a block; 0 is before the first.";
   const BLOCKS = "A block that is silenced adds nothing:";
   const FEWER =
@@ -100,7 +99,6 @@ course.define("openedModel", () => {
       most.textContent = `Head ${block}.${head} looked most at ${listed(best)}.`;
       const styles = Array.from(row, (w) => ({ style: `--w: ${w.toFixed(3)}` }));
       reads.replaceChildren(...pieces.map((piece, s) => el("span", styles[s], visible(piece))));
-      reads.scrollTop = reads.scrollHeight;
       silence.textContent = `Silence head ${block}.${head}`;
       silence.setAttribute("aria-pressed", String(silent.has(`head ${block}.${head}`)));
       return allHeads;
@@ -151,6 +149,7 @@ course.define("openedModel", () => {
       const { view, panel } = inSight;
       const shown = view();
       if (shown !== panel.firstChild) panel.replaceChildren(shown); // what has the focus keeps it
+      reads.scrollTop = reads.scrollHeight;
       const [was, is] = [seen?.step.chance, seen?.now].map((p) => p !== undefined && percent(p));
       const changes = is && is !== was ? `, and has ${is} now` : "";
       heading.textContent = seen

@@ -10,6 +10,7 @@ course.define("talkPage", () => {
   const MOST = { chat: 256, text: 100 }; // tokens of an answer, and of a text that goes on
   const CHANCES = ["shade", "number", "none"];
   const NO_WORDS = "Write some words first.";
+  const ENDED = "It ended at once. ";
   const SOON = "One moment …";
   const ALONE = "This was recorded at another word. Load the model, and it is computed here.";
 
@@ -29,8 +30,12 @@ course.define("talkPage", () => {
     if (place !== word) return { top };
     const pieces = [...prompt.pieces, ...answer.slice(0, word).map(({ text }) => text)];
     const S = pieces.length;
-    const digits = (block, head) => attention[block - 1].slice((head - 1) * S, head * S);
-    const weights = (block, head) => Array.from(digits(block, head), (z) => parseInt(z, 36) / 35);
+    const weight = (digits) => parseInt(digits, 36) / (36 ** 2 - 1);
+    const weights = (block, head) =>
+      attention[block - 1]
+        .match(/../g)
+        .slice((head - 1) * S, head * S)
+        .map(weight);
     return { top, pieces, weights, lens };
   }
 
@@ -69,7 +74,7 @@ course.define("talkPage", () => {
     const say = (words) => status.replaceChildren(...[words].flat());
     const send = newWriteButton("Send", answer, say);
     const again = button("Again", () => start(true), WITH_MODEL);
-    const anew = button("New chat", () => stop() || begin([]), WITH_MODEL);
+    const anew = button("New chat", newChat, WITH_MODEL);
     const chances = choice("Chances", CHANCES, (i) => {
       log.dataset.chances = CHANCES[i];
     });
@@ -95,8 +100,9 @@ course.define("talkPage", () => {
       event.preventDefault();
       start(false);
     }
-    function stop() {
-      if (send.isWriting()) send.element.click();
+    function newChat() {
+      if (send.isWriting()) send.element.click(); // which stops it
+      begin([]);
     }
     function start(isAgain) {
       repeats = isAgain;
@@ -132,7 +138,8 @@ course.define("talkPage", () => {
       if (!last) field.value = "";
       const before = isRecorded ? [] : turns;
       const asked = last ? turns.slice(0, -1) : [...before, { role: "user", content }];
-      const turn = { role: "assistant", content: "", steps: [], before: last?.content };
+      const steps = /** @type {any[]} */ ([]);
+      const turn = { role: "assistant", content: "", steps, before: last?.content };
       begin([...asked, turn]);
       say("");
       const chat = asked.map((past) => ({ role: past.role, content: past.content }));
@@ -143,19 +150,17 @@ course.define("talkPage", () => {
       function onstep(step) {
         first ||= performance.now();
         turn.content += step.text;
-        turn.steps.push(step);
-        if (!turns.includes(turn))
-          send.element.click(); // New chat
-        else append(turn, turn.steps.length - 1);
+        steps.push(step);
+        if (turns.includes(turn)) append(turn, steps.length - 1);
       }
       const reading = figure.model.encode(prompt).then(({ ids }) => Object.assign(turn, { ids }));
       const writing = figure.model.write({ ...prompt, ...how }, onstep, signal);
       const [written] = await Promise.all([writing, reading]);
       turn.content = written.text;
-      const n = turn.steps.length;
+      const n = steps.length;
       const speed = (1000 * (n - 1)) / (performance.now() - first);
       const heard = el("span.sx-heard", written.text); // who sees has seen it
-      return [`${n} tokens${n > 1 ? `, ${speed.toFixed(1)} a second` : ""}. `, heard];
+      return n > 1 ? [`${n} tokens, ${speed.toFixed(1)} a second. `, heard] : [ENDED, heard];
     }
 
     // ---- one token, and the model opened at it ----

@@ -126,8 +126,8 @@ def test_what_the_model_refuses_is_said(browser, tmp_path):
         page.locator(STATUS, has_text="Write some words first").wait_for()
 
 
-@pytest.mark.parametrize("missing", ["WebAssembly", "Worker"])
-def test_without_workers_or_webassembly_it_computes_too(browser, tmp_path, missing):
+@pytest.mark.parametrize("missing", ["Worker", "Worker; delete window.WebAssembly"])
+def test_without_workers_and_without_webassembly_it_computes_too(browser, tmp_path, missing):
     script = f"delete window.{missing}"
     with real_figure(browser, tmp_path, FIGURES["capital_patch"].make(), script=script) as page:
         load(page)

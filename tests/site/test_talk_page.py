@@ -60,7 +60,6 @@ def test_a_recorded_answer_is_opened_at_one_word_until_the_model_is_there_and_co
     assert tables(page, f"{VIEW} table")[0][1][:3] == ["␣Paris", "95.1 %", "100.0 %"]
     tab(page, "Heads", ".sx-reading span")
     assert "Head 24.5 looked most at “France”" in page.locator(VIEW).inner_text()
-    page.keyboard.press("Tab")
     page.locator(".sx-model-heads span").nth(29).click()
     assert "Head 30.1" in page.locator(VIEW).inner_text()
     page.locator(WORDS).nth(4).click()
@@ -77,10 +76,8 @@ def test_it_streams_stops_and_a_second_question_keeps_the_first_in_the_prompt(pa
     load(page)
     say(page, "abab")
     stopped(page)
-    count = page.locator(WORDS).count()
     say(page, "zz")
     stopped(page)
-    assert page.locator(WORDS).count() > count + 3
     seen = read(page)
     assert "abab" in seen.replace("⏎", "") and "zz" in seen and "<|im_start|>" in seen
     press(page, "New chat")
