@@ -42,7 +42,8 @@ def real_tokens(tokenizer: ByteBPE, text: str) -> LiveFigure:
     shown = [(tokenizer.tokens[i], i) for i in ids]
     heading = f"{len(text)} characters, {len(ids)} tokens of {len(tokenizer.tokens):,}"
     still = (
-        "<p>This figure is live on the course’s site: there you type any text. "
+        "<p>This figure is live where JavaScript runs, on the course’s site: there you type any "
+        "text. "
         "These tokens were recorded.</p>"
         f"{coloured([(heading, [(label(token), i) for token, i in shown])]).data}"
     )

@@ -10,7 +10,7 @@ from html import escape
 
 from scratchformer_course.ch06_self_attention.exercises import FEATURES
 from scratchformer_course.kit.figure.live_figure import LiveFigure
-from scratchformer_course.kit.figure.still import still_chances, table
+from scratchformer_course.kit.figure.still import RECORDED, still_chances, table
 from scratchformer_course.measurements import load_measurements
 
 Matrix = Sequence[Sequence[float | int]]
@@ -58,7 +58,9 @@ def real_head() -> LiveFigure:
             rows.append(
                 (f"is, at place {t}", escape(found["pieces"][most]), f"{weights[most]:.2f}")
             )
-    still = f"<p>{escape(found['text'])}</p>" + table(("head 24.5", "looks at", "with"), rows)
+    still = f"{RECORDED}<p>{escape(found['text'])}</p>" + table(
+        ("head 24.5", "looks at", "with"), rows
+    )
     still += still_chances(("with all heads", "without 24.5"), found["next"][at])
     return LiveFigure("real_head", {**settings, "recorded": recorded}, still)
 

@@ -3,7 +3,7 @@
 from html import escape
 
 from scratchformer_course.kit.figure.live_figure import LiveFigure
-from scratchformer_course.kit.figure.still import still_chances, table
+from scratchformer_course.kit.figure.still import RECORDED, still_chances
 from scratchformer_course.measurements import load_measurements
 
 SIZES = {"n_layers": 30, "n_heads": 9}
@@ -16,8 +16,7 @@ def all_heads() -> LiveFigure:
     name = ".".join(map(str, found["chosen"]))
     recorded = {key: found[key] for key in ("text", "pieces", "kinds", "chosen", "next")}
     recorded["maps"] = {name: found["map"]}
-    rows = [(kind, found["kinds"].count(n)) for n, kind in enumerate(kinds)]
-    still = f"<p>{escape(found['text'])}</p>" + table(("on this line, look at", "heads"), rows)
+    still = f"{RECORDED}<p>{escape(found['text'])}</p>"
     still += still_chances(("with all heads", f"without {name}"), found["next"])
     settings = {"sizes": SIZES, "kinds": kinds, "recorded": recorded}
     return LiveFigure("all_heads", settings, still)

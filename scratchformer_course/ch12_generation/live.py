@@ -3,7 +3,7 @@
 from html import escape
 
 from scratchformer_course.kit.figure.live_figure import LiveFigure
-from scratchformer_course.kit.figure.still import table
+from scratchformer_course.kit.figure.still import RECORDED, table
 from scratchformer_course.measurements import load_measurements
 
 MOST = 100  # tokens that are written in a page
@@ -16,5 +16,5 @@ def five_rules() -> LiveFigure:
     settings = {"text": text, "most": MOST, "rules": []}
     settings["rules"] = [[name, rules[name], said] for name, said in stored["rules"].items()]
     rows = [(escape(name), escape("".join(said))) for name, said in stored["rules"].items()]
-    still = f"<p>{escape(text)} …</p>" + table(("rule", "SmolLM2 goes on"), rows)
+    still = f"{RECORDED}<p>{escape(text)} …</p>" + table(("rule", "SmolLM2 goes on"), rows)
     return LiveFigure("five_rules", settings, still)

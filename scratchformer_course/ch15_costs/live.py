@@ -13,7 +13,7 @@ from scratchformer import scaling
 from scratchformer.models import GPTConfig
 from scratchformer_course.kit.figure.live_figure import LiveFigure
 from scratchformer_course.kit.figure.numbers import is_whole
-from scratchformer_course.kit.figure.still import table
+from scratchformer_course.kit.figure.still import RECORDED, table
 from scratchformer_course.measurements import load_measurements
 
 Size = Sequence[Any]  # a name, V, T, C, L and texts in a batch
@@ -44,7 +44,7 @@ def tab_speed() -> LiveFigure:
         ("measured: writes", f"{found['written']:.1f}"),
         ("measured: reads", f"{found['read']:.1f}"),
     ]
-    still = table(("tokens a second", "recorded, Node.js"), rows)
+    still = RECORDED + table(("tokens a second", "recorded, Node.js"), rows)
     prompt = "The speed of a computer is limited by"
     return LiveFigure("tab_speed", {"prompt": prompt, "recorded": found}, still)
 

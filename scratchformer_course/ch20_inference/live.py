@@ -12,7 +12,7 @@ from scratchformer.models import GPT
 from scratchformer.tokenizers import CharTokenizer
 from scratchformer_course.ch20_inference.counts import describe_counts, guess, unpacked
 from scratchformer_course.kit.figure import LiveFigure
-from scratchformer_course.kit.figure.still import table
+from scratchformer_course.kit.figure.still import RECORDED, table
 from scratchformer_course.measurements import load_measurements
 from scratchformer_course.page_model import describe
 from scratchformer_course.page_model.fewer_bits import GROUP, SHARED
@@ -58,7 +58,7 @@ def one_weight() -> LiveFigure:
         for bits, answers in zip(asked["bits"], found["answers"], strict=True)
     ]
     head = ("set to 0:", *buttons)
-    still = f"<p>{escape(asked['question'])}</p>" + table(head, rows)
+    still = f"{RECORDED}<p>{escape(asked['question'])}</p>" + table(head, rows)
     return LiveFigure("one_weight", settings, still)
 
 

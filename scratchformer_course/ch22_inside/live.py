@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from scratchformer_course.kit.canvas import Drawing
 from scratchformer_course.kit.figure.live_figure import LiveFigure
-from scratchformer_course.kit.figure.still import still_chances
+from scratchformer_course.kit.figure.still import RECORDED, still_chances
 from scratchformer_course.measurements import load_measurements
 
 LEVELS = "0123456789abcdefghijklmnopqrstuvwxyz"  # of a weight, from 0 to 1
@@ -33,7 +33,7 @@ def capital_patch() -> LiveFigure:
         (capitals[country], p, q)
         for country, p, q in zip(found["countries"], before["p"], after["p"], strict=True)
     ]
-    still = f"<p>{asked['frame'].format(own)} …</p>"
+    still = f"{RECORDED}<p>{asked['frame'].format(own)} …</p>"
     still += still_chances(("as it is", f"with head 24.5 of {other}"), rows)
     return LiveFigure("capital_patch", settings, still)
 

@@ -65,7 +65,7 @@ def test_fonts_come_with_their_licences_code_fits_focus_is_marked_and_paper_is_w
 def test_a_finger_meets_controls_of_44_pixels_and_buttons_that_copy_have_names(browser, server):
     address = f"{server}{CHAPTER}.html"
     with opened(browser, address, width=PHONE, has_touch=True, is_mobile=True) as page:
-        page.locator(LIVE).wait_for()
+        page.locator(LIVE).first.wait_for()
         controls = page.locator(".live-figure :is(button, input[type=number])")
         heights = controls.evaluate_all(SMALLEST)
         assert len(heights) > 20 and min(heights) >= 44
@@ -80,7 +80,7 @@ def test_a_term_shows_its_first_sentence_on_hover_focus_and_tap(visit, site):
         (entry,) = term.get_attribute("href").split("#")[1:]
         glossary = parsed(site / "book" / "glossary.html")
         definition = glossary.select_one(f"[id='{entry}'] ~ dd p").get_text().replace("\n", " ")
-        page.locator(LIVE).wait_for()
+        page.locator(LIVE).first.wait_for()
         page.evaluate("MathJax.startup.promise.then(() => 0)")  # nothing moves under the pointer
         page.locator("h1").scroll_into_view_if_needed()
         for act in (term.hover, term.focus, term.tap):

@@ -3,6 +3,12 @@
 from collections.abc import Iterable, Sequence
 from html import escape
 
+# of a figure that asks SmolLM2
+RECORDED = (
+    "<p>This figure is live where JavaScript runs: there a press loads SmolLM2, 98 MB, and it "
+    "answers the reader. This was recorded.</p>"
+)
+
 
 def table(head: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
     """A table in HTML, whose columns have the names in `head`, and whose rows begin with theirs.
