@@ -54,9 +54,10 @@ def one_weight() -> LiveFigure:
         "most": 60,
     }
     rows = [
-        (f"{bits} bits", *map(escape, answers))
+        (f"{bits} bits", *(escape(said[:30]) for said in answers))  # the beginnings
         for bits, answers in zip(asked["bits"], found["answers"], strict=True)
     ]
+    rows[1:] = [(bits, said, "", "") for bits, said, *_ in rows[1:]]
     head = ("set to 0:", *buttons)
     still = f"{RECORDED}<p>{escape(asked['question'])}</p>" + table(head, rows)
     return LiveFigure("one_weight", settings, still)
