@@ -49,6 +49,7 @@ course.define("fiveRules", () => {
         (step) => {
           written[at].pieces.push(step.text);
           draw();
+          story.scrollTop = story.scrollHeight;
         },
         signal,
       );

@@ -8,6 +8,7 @@ from scratchformer.generation import generate
 from scratchformer.generation.conversation import SYSTEM
 from scratchformer.models import Llama
 from scratchformer.tokenizers import ByteBPE
+from scratchformer_course.measurements import load_measurements
 from tests.library.small_gguf import write_real_shape
 from tests.node import JavaScriptError
 from tests.real_model.in_node import node, real_file
@@ -128,3 +129,19 @@ def test_smollm2_answers():
       const chat = "What is the capital of France?";
       return (await write({ chat, rules: { temperature: 0 } })).text"""
     assert asked(real_file(), body) == "The capital of France is Paris."
+
+
+def test_smollm2_writes_what_chapter_12_has_recorded():
+    """By the two rules that draw nothing; two languages draw differently."""
+    stored = load_measurements("real_endings")
+    names = ["greedy", "penalty"]
+    given = {"text": stored["settings"]["night"], "most": stored["settings"]["written"]}
+    given["rules"] = [stored["settings"]["rules"][name] for name in names]
+    body = """
+      const texts = [];
+      for (const rules of input.rules) {
+        const { ids } = await write({ text: input.text, rules, most: input.most, top: 0 });
+        texts.push((await model.encode({ ids })).pieces);
+      }
+      return texts"""
+    assert asked(real_file(), body, **given) == [stored["rules"][name] for name in names]
