@@ -1,71 +1,72 @@
 // Needs: real_model/model_figure.js
-// How fast SmolLM2 should write in this tab by each of two limits, and how fast it does.
+// How fast SmolLM2 should write in this tab by each of two limits, and how fast it does. The
+// forecasts come with the model, and nothing is written before the button is pressed.
 
 course.define("tabSpeed", () => {
   const { el, table, format } = course.live;
   const [READ, WRITTEN] = [128, 40]; // tokens
 
-  // recorded: {bytes, weights, copied, multiplied, read, written}: bytes a token and what memory copies a
+  // of: {bytes, weights, copied, multiplied, read, written}: bytes a token and what memory copies a
   // second; weights a token and those that are unpacked and multiplied a second; tokens a second
-  function build({ prompt, recorded }) {
+  const RATES = {
+    "forecast by memory": (of) => of.copied / of.bytes,
+    "forecast by arithmetic": (of) => of.multiplied / of.weights,
+    "both, one after the other": (of) => 1 / (of.bytes / of.copied + of.weights / of.multiplied),
+    "measured: writes": (of) => of.written,
+    "measured: reads": (of) => of.read,
+  };
+
+  function build({ prompt, recorded: stored }) {
     const { newModelFigure, newWriteButton } = course.modelFigure;
     const shown = el("div");
+    let tab = {}; // as `recorded`, as far as it is known
 
-    function draw(named) {
+    function draw() {
       const rate = (number) => (number ? format(number, 1) : "–");
-      const columns = Object.keys(named);
-      const row = (words, of) => [words, ...columns.map((name) => rate(of(named[name])))];
-      shown.replaceChildren(
-        table(
-          ["tokens a second", ...columns],
-          [
-            row("forecast by memory", ({ copied, bytes }) => copied / bytes),
-            row("forecast by arithmetic", ({ multiplied, weights }) => multiplied / weights),
-            row(
-              "both, one after the other",
-              (of) => of.copied && 1 / (of.bytes / of.copied + of.weights / of.multiplied),
-            ),
-            row("measured: writes", ({ written }) => written),
-            row("measured: reads", ({ read }) => read),
-          ],
-        ),
-      );
+      const row = ([name, of]) => [name, rate(of(stored)), rate(of(tab))];
+      const head = ["tokens a second", "recorded, Node.js", "this tab"];
+      shown.replaceChildren(table(head, Object.entries(RATES).map(row)));
+    }
+
+    function recorded() {
+      tab = {};
+      draw();
+    }
+
+    async function foretell(model) {
+      if (!tab.copied) tab = await model.limits();
+      draw();
+      return tab.written ? "" : "The forecasts are made. Now let it write.";
     }
 
     async function measure(signal) {
       const { model } = figure;
-      figure.say("Two limits …");
-      const tab = await model.limits();
-      const drawTab = () => draw({ "recorded, Node.js": recorded, "this tab": tab });
-      drawTab();
+      await foretell(model);
       const { ids } = await model.encode({ text: prompt });
+      if (signal.aborted) return;
       let [start, n] = [0, 0];
-      figure.say(`Writing ${WRITTEN} tokens …`);
+      say(`Writing ${WRITTEN} tokens …`);
       await model.write(
         { ids, rules: { temperature: 0 }, most: WRITTEN + 1, top: 0 },
         () => {
           if (n++) tab.written = (1000 * (n - 1)) / (performance.now() - start);
           else start = performance.now(); // the first has read the prompt
-          drawTab();
+          draw();
         },
         signal,
       );
-      figure.say(`Reading ${READ} tokens …`);
+      if (signal.aborted) return;
+      say(`Reading ${READ} tokens …`);
+      const long = Array.from({ length: READ }, (_, i) => ids[i % ids.length]);
       start = performance.now();
-      await model.read({
-        ids: Array.from({ length: READ }, (_, i) => ids[i % ids.length]),
-        top: 0,
-      });
+      await model.read({ ids: long, top: 0 });
       tab.read = (1000 * READ) / (performance.now() - start);
-      drawTab();
+      draw();
     }
 
-    const measuring = newWriteButton("Measure this tab", measure, (words) => figure.say(words));
-    const figure = newModelFigure(
-      { recorded: () => draw({ "recorded, Node.js": recorded, "this tab": {} }) },
-      shown,
-      measuring.element,
-    );
+    const say = (words) => figure.say(words);
+    const writing = newWriteButton(`Write ${WRITTEN} tokens`, measure, say);
+    const figure = newModelFigure({ work: foretell, recorded }, shown, writing.element);
     return figure.element;
   }
 

@@ -13,6 +13,7 @@ from tests.site.figures import FIGURES
 from tests.site.real_figures import delete, load, real_figure
 
 STATUS = ".sx-status"
+MISSING = "[...document.querySelectorAll('td')].filter((cell) => cell.innerText === '–').length"
 TEXT = "document.querySelector('.live-figure').innerText"
 
 
@@ -56,8 +57,9 @@ def write_and_stop(page):
 
 
 def measure_the_tab(page):
-    page.get_by_role("button", name="Measure this tab").click()
-    until(page, "![...document.querySelectorAll('td')].some((cell) => cell.innerText === '–')")
+    until(page, f"{MISSING} === 2")  # the forecasts come first
+    page.get_by_role("button", name="Write 40 tokens").click()
+    until(page, f"{MISSING} === 0")
 
 
 def ask_and_switch(page):
