@@ -12,7 +12,7 @@ course.define("allHeads", () => {
   // The cells of a map, [row, column], on which a head of each kind has its weight: the token before, itself,
   // what came next last time, the same token earlier, the first. As in lab/real_endings.py
   function cellsOfKinds(ids) {
-    const cells = listOf(5, () => []);
+    const cells = listOf(5, () => /** @type {any[]} */ ([]));
     const last = new Map();
     for (const [t, id] of ids.entries()) {
       const earlier = last.get(id) ?? t;
@@ -43,7 +43,7 @@ course.define("allHeads", () => {
     const grid = newHeadGrid(sizes, choose);
     const tokens = newTokens("The line: the tokens that the pressed one looks at", ask);
     const toggle = button("", switchHead, { class: "sx-with-model" });
-    const allOn = button("All on", () => off.clear() || figure.again(), { class: "sx-with-model" });
+    const allOn = button("All on", switchAllOn, { class: "sx-with-model" });
     const off = new Set();
     let found = recorded;
     let chosen = recorded.chosen;
@@ -58,6 +58,10 @@ course.define("allHeads", () => {
     function ask(t) {
       asks = t;
       draw();
+    }
+    function switchAllOn() {
+      off.clear();
+      figure.again();
     }
     function switchHead() {
       if (!off.delete(name())) off.add(name());

@@ -53,11 +53,8 @@ def one_weight() -> LiveFigure:
         "recorded": found["answers"],
         "most": 60,
     }
-    rows = [
-        (f"{bits} bits", *(escape(said[:30]) for said in answers))  # the beginnings
-        for bits, answers in zip(asked["bits"], found["answers"], strict=True)
-    ]
-    rows[1:] = [(bits, said, "", "") for bits, said, *_ in rows[1:]]
+    answers = [escape(said[:30]) for said in found["answers"][0]]  # the beginnings
+    rows = [(f"{asked['bits'][0]} bits", *answers)]
     head = ("set to 0:", *buttons)
     still = f"{RECORDED}<p>{escape(asked['question'])}</p>" + table(head, rows)
     return LiveFigure("one_weight", settings, still)

@@ -22,7 +22,7 @@ course.define("modelClient", () => {
   const NEEDED = [...PARTS, "vocabulary", "modelSession"];
 
   function newClient() {
-    let [blob, work] = [null, null];
+    let [blob, work] = /** @type {any[]} */ ([null, null]);
     let count = 0;
     const waiting = new Map(); // id of a question -> what hears of its answer
     let lastWriting = 0;

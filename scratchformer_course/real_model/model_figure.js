@@ -9,6 +9,7 @@ course.define("modelFigure", () => {
   const { visible, describe, roving, listOf } = course.live;
   const PAUSE = 400; // milliseconds after a key until the text is read
   const RECORDED = "This was recorded. Load the model, and it answers here.";
+  const NONE = /** @type {any} */ (null);
   const NO_TEXT = "Write some words first.";
 
   // A function that has `work` done: again if it was called meanwhile, and never twice at once
@@ -30,7 +31,7 @@ course.define("modelFigure", () => {
   // and draws when the model is there and seen, and after each change; a sentence that it gives is shown,
   // and so is what it throws. recorded() draws what was recorded. Of the children, those with the
   // class sx-with-model are disabled without it
-  function newModelFigure({ label = "", text = "", work = null, recorded }, ...children) {
+  function newModelFigure({ label = "", text = "", work = NONE, recorded }, ...children) {
     const { client } = course.modelClient;
     const field = el("input", { type: "text", maxlength: 400, autocomplete: "off", oninput });
     field.value = text;

@@ -26,7 +26,7 @@ course.define("modelSession", () => {
     const { gguf, vocabulary, llama, fewerBits } = parts;
     let [file, model, tokenizer] = Array(3).fill(null);
     let ready = Promise.resolve(); // when all weights are there
-    let last = null; // {cache, changes}: what was read when somebody wrote, and under which changes
+    let last = /** @type {any} */ (null); // {cache, changes}: what was read when somebody wrote, and under which changes
     const writing = new Map(); // id of a `write` -> its settings from the next token on, or null
 
     async function open({ blob }) {
@@ -39,6 +39,7 @@ course.define("modelSession", () => {
 
     const idOf = (name) => tokenizer.encode(name, true)[0];
 
+    /** @type {(prompt: any) => number[]} */
     function idsOf({ ids, text, chat }) {
       if (ids) return ids;
       if (!chat) return tokenizer.encode(text);
@@ -123,7 +124,8 @@ course.define("modelSession", () => {
       const changes = JSON.stringify(change ?? {});
       const { cache, unread } = resume(idsOf(prompt), ask ? "all is asked for" : changes);
       const text = llama.generate(model, unread, { cache, seed, change, ask, ...rules });
-      const [ids, ends] = [[], ENDS.map(idOf)];
+      const ends = ENDS.map(idOf);
+      const ids = /** @type {number[]} */ ([]);
       writing.set(job, {});
       while (ids.length < most && writing.get(job)) {
         const { value, done } = text.next(writing.get(job));
@@ -147,12 +149,13 @@ course.define("modelSession", () => {
     // memory, since they stay in the cache
     function limits() {
       const { store } = model;
-      const matrices = Object.values(store.matrices);
-      const [name, { rows, columns }] = Object.entries(store.matrices).find(([key]) =>
-        /attn_k/.test(key),
-      );
+      const matrices = /** @type {any[]} */ (Object.values(store.matrices));
+      const { name, rows, columns } = matrices.find((matrix) => /attn_k/.test(matrix.name));
       const weights = matrices.reduce((sum, matrix) => sum + matrix.rows * matrix.columns, 0);
-      const bytes = Math.max(...matrices.map((matrix) => matrix.start));
+      const bytes = matrices.reduce(
+        (sum, matrix) => sum + matrix.rows * matrix.blocks * parts.packed.BYTES[matrix.bits],
+        0,
+      );
       const copy = new Uint8Array(Math.min(bytes, 1 << 25));
       const x = new Float32Array(columns).fill(1);
       const place = () => Math.floor(Math.random() * (bytes - copy.length));
