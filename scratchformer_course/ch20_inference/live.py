@@ -56,7 +56,8 @@ def one_weight() -> LiveFigure:
     answers = [escape(said[:30]) for said in found["answers"][0]]  # the beginnings
     rows = [(f"{asked['bits'][0]} bits", *answers)]
     head = ("set to 0:", *buttons)
-    still = f"{RECORDED}<p>{escape(asked['question'])}</p>" + table(head, rows)
+    numbers = f"<p>Weight {row}, {column}: {found['weights'][0]}</p>"
+    still = f"{RECORDED}<p>{escape(asked['question'])}</p>{numbers}" + table(head, rows)
     return LiveFigure("one_weight", settings, still)
 
 

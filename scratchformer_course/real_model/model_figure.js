@@ -69,6 +69,7 @@ course.define("modelFigure", () => {
 
     function show(next) {
       isOpen = next;
+      if (isOpen) status.textContent = "";
       for (const part of element.querySelectorAll(".sx-with-model")) part.disabled = !isOpen;
     }
     function onopen(blob) {

@@ -126,7 +126,6 @@ course.define("modelSession", () => {
       const text = llama.generate(model, unread, { cache, seed, change, ask, ...rules });
       const ends = ENDS.map(idOf);
       const ids = /** @type {number[]} */ ([]);
-      writing.set(job, {});
       while (ids.length < most && writing.get(job)) {
         const { value, done } = text.next(writing.get(job));
         if (done || ends.includes(value.id)) break;
@@ -185,6 +184,7 @@ course.define("modelSession", () => {
           const { rules, ...others } = settings;
           return writing.get(id) && writing.set(id, { ...writing.get(id), ...others, ...rules });
         }
+        if (task === "write") writing.set(id, {}); // so that it can be stopped before it begins
         await ready;
         send({ is: "done", id, value: await tasks[task](message) });
       } catch (error) {

@@ -8,13 +8,14 @@ course.define("openedModel", () => {
   const [BITS, WITH_MODEL, SHADES] = [[4, 3, 2], { class: "sx-with-model" }, 4];
   const NOTHING = "Press a word of an answer.";
   const RIVALS =
-    "The ten tokens with the largest chances, and what the rules of drawing leave them.";
+    "The ten tokens, words or parts of words, with the largest chances; then with temperature and top-p.";
   const HEADS =
-    "A column for each block. The fuller a square, the less its head looked at the first token.";
-  const LENS = "What would come next if the model ended after a block; 0 is before the first.";
-  const BLOCKS = "A block that is silenced adds nothing:";
+    "A column is a block, one of 30 steps, and a square a head: 24.5 is the fifth of block 24. Dark ones looked elsewhere than at the first token.";
+  const LENS =
+    "What would come next if the model ended after this block, of its 30 steps. At 0 it has done none.";
+  const BLOCKS = "A block is one of 30 steps. Silenced, it adds nothing:";
   const FEWER =
-    "Bits of a weight. The file has 4, and 8 in the table of tokens; 3 and 2 are for all.";
+    "Bits of a weight: the file has 4, and 8 for its table of tokens. 3 and 2 round all of them.";
   const quoted = (text) => `“${text.trim() || visible(text)}”`;
 
   // sizes: {n_layers, n_heads}; the head that is chosen first. changed() hears that parts are silenced

@@ -87,10 +87,18 @@ course.define("talkPage", () => {
     const seed = seedField(1);
     const opened = course.openedModel.newOpenedModel(SIZES, settings.head, {
       changed: () => steer({ change: opened.change() }),
-      lower: (bits) => figure.model.lower(bits).then(figure.again, ({ message }) => say(message)),
+      lower,
       look: () => figure?.again(),
     });
 
+    function lower(bits) {
+      say("Changing the weights …");
+      const done = () => {
+        say("");
+        figure.again();
+      };
+      figure.model.lower(bits).then(done, ({ message }) => say(message));
+    }
     function steer(how) {
       if (send.isWriting()) figure.model.steer(how);
       figure.again();
@@ -103,9 +111,11 @@ course.define("talkPage", () => {
     function newChat() {
       if (send.isWriting()) send.element.click(); // which stops it
       begin([]);
+      say("");
     }
     function start(isAgain) {
       repeats = isAgain;
+      log.scrollIntoView({ block: "nearest" });
       send.start();
     }
 
@@ -125,7 +135,7 @@ course.define("talkPage", () => {
 
     function append(turn, place) {
       const column = tokens.length;
-      const element = drawToken(turn.line, turn.steps[place], () => choose(column), column);
+      const element = drawToken(turn.line, turn.steps[place], () => chooseSeen(column), column);
       tokens.push({ turn, place, element });
       log.scrollTop = log.scrollHeight;
     }
@@ -165,6 +175,10 @@ course.define("talkPage", () => {
 
     // ---- one token, and the model opened at it ----
 
+    function chooseSeen(column) {
+      choose(column);
+      opened.element.scrollIntoView({ block: "nearest" }); // on a phone it is far below
+    }
     function choose(column) {
       chosen = tokens[column];
       press(
@@ -203,6 +217,7 @@ course.define("talkPage", () => {
 
     function recorded() {
       [known, field.value] = [{}, settings.question];
+      say("");
       opened.clear();
       begin(recordedTurns(settings), true);
       choose(settings.word);
