@@ -3,8 +3,8 @@
 Usage: python -m lab.real_endings [--quick | --write]
 
 Computed by Python's class; in a page the model of `real_model/` computes the same. `head` is of
-chapter 06, `asked` and `silenced` too: what a head gives the country, and what it is worth. `heads`
-is of 07, `rules` of 12, `weight` of 20, `patch` of 22.
+chapter 06, `asked` and `alone` too: what a head gives the country, and what each is worth in
+`ALONE`. `heads` is of 07, `rules` of 12, `weight` of 20, `patch` of 22.
 """
 
 import argparse
@@ -96,7 +96,7 @@ def head(reader: Reader) -> dict[str, Any]:
         "maps": [_round(maps[h - 1].flatten(), 3) for h in HEADS],
         "next": [reader.next(text, [(BLOCK, h)]) for h in HEADS],
         "asked": asked,
-        "silenced": {name: reader.next(name, [(BLOCK, HEAD)], 1)[0] for name in (text, ALONE)},
+        "alone": [reader.next(ALONE, [(BLOCK, h)], 1)[0] for h in HEADS],
     }
 
 

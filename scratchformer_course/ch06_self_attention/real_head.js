@@ -11,7 +11,7 @@ course.define("realHead", () => {
     const [words, chances] = [el("p.sx-caption"), el("div.sx-real-next")];
     const tokens = newTokens("The text: the tokens that the pressed one looks at", ask);
     const names = heads.map((head) => `${block}.${head}`);
-    const head = choice("Head", names, () => figure.again(), heads.indexOf(chosen));
+    const head = choice("Head", names, draw, heads.indexOf(chosen));
     let asks = recorded.pieces.length - 1; // the place of the token that looks
     let found = recorded;
 
@@ -53,7 +53,7 @@ course.define("realHead", () => {
       draw();
     }
 
-    const figure = newModelFigure(
+    return newModelFigure(
       {
         label: "A text that SmolLM2 reads",
         text: recorded.text,
@@ -67,8 +67,7 @@ course.define("realHead", () => {
       tokens.element,
       words,
       chances,
-    );
-    return figure.element;
+    ).element;
   }
 
   course.figures.real_head = build;

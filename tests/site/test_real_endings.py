@@ -125,6 +125,12 @@ def test_smollm2_shows_what_was_recorded(browser, tmp_path, name):
         assert page.locator("table").inner_text() == recorded
 
 
+def test_recorded_heads_can_be_chosen_before_the_model_is_there(browser, tmp_path):
+    with real_figure(browser, tmp_path, FIGURES["real_head"].make()) as page:
+        page.get_by_role("button", name="24.4").click()
+        assert "Head 24.4" in shown(page) and "without 24.4" in shown(page)
+
+
 def test_what_the_model_refuses_is_said(browser, tmp_path):
     with real_figure(browser, tmp_path, FIGURES["real_head"].make()) as page:
         load(page)
