@@ -1,0 +1,428 @@
+"""`torch.nn.functional`: layers and losses as functions."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from scratchformer_course.page_torch import pointwise
+from scratchformer_course.page_torch.creation import full, ones
+from scratchformer_course.page_torch.dtypes import FLOAT, INTEGER, bool_, int64, uint8
+from scratchformer_course.page_torch.dtypes import dtype as Kind
+from scratchformer_course.page_torch.generator import bernoulli_
+from scratchformer_course.page_torch.indexing import taken
+from scratchformer_course.page_torch.information import finfo
+from scratchformer_course.page_torch.joining import cat
+from scratchformer_course.page_torch.missing import guard_module, lack, torch_error
+from scratchformer_course.page_torch.products import matmul
+from scratchformer_course.page_torch.reductions import log_softmax as _log_softmax
+from scratchformer_course.page_torch.reductions import softmax as _softmax
+from scratchformer_course.page_torch.tape import record
+from scratchformer_course.page_torch.tensor import Tensor, new_tensor
+
+
+def relu(input: Tensor, inplace: bool = False) -> Tensor:
+    """Zero in place of what is negative."""
+    return _maybe_in_place(input, pointwise.relu(input), inplace)
+
+
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
+    """x · sigmoid(x)."""
+    if input.dtype.kind < FLOAT:
+        text = f"\"silu_cpu\" not implemented for '{input.dtype.word}'"
+        raise torch_error(NotImplementedError, text)
+    return _maybe_in_place(input, pointwise.silu(input), inplace)
+
+
+def _maybe_in_place(x: Tensor, out: Tensor, inplace: bool) -> Tensor:
+    if inplace:
+        lack("`inplace=True`")
+    return out
+
+
+def gelu(input: Tensor, approximate: str = "none") -> Tensor:
+    """x times the probability that a normal number is below x."""
+    if input.dtype.kind < FLOAT:
+        text = f"\"GeluKernelImpl\" not implemented for '{input.dtype.word}'"
+        raise torch_error(NotImplementedError, text)
+    if approximate not in ("none", "tanh"):
+        text = "approximate argument must be either none or tanh."
+        raise torch_error(RuntimeError, text)
+    return (pointwise.gelu_by_tanh if approximate == "tanh" else pointwise.gelu)(input)
+
+
+def sigmoid(input: Tensor) -> Tensor:
+    """1 / (1 + exp(-x))."""
+    return input.sigmoid()
+
+
+def tanh(input: Tensor) -> Tensor:
+    """The hyperbolic tangent."""
+    return input.tanh()
+
+
+def softplus(input: Tensor) -> Tensor:
+    """log(1 + exp(x))."""
+    _check_float(input)
+    return pointwise.softplus(input)
+
+
+def logsigmoid(input: Tensor) -> Tensor:
+    """log(sigmoid(x))."""
+    _check_float(input)
+    return pointwise.logsigmoid(input)
+
+
+def _check_float(x: Tensor) -> None:
+    if x.dtype.kind < FLOAT:
+        lack("this function of whole numbers")
+
+
+def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
+    """A small slope in place of none where x is negative."""
+    out = pointwise.where(input > 0, input, input * negative_slope)
+    return _maybe_in_place(input, out, inplace)
+
+
+def softmax(input: Tensor, dim: int | None = None, *, dtype: Kind | None = None) -> Tensor:
+    """Exponentials, divided by their sum along an axis."""
+    return _softmax(input, _usual_axis(input) if dim is None else dim, dtype)
+
+
+def log_softmax(input: Tensor, dim: int | None = None, *, dtype: Kind | None = None) -> Tensor:
+    """The logarithm of softmax."""
+    return _log_softmax(input, _usual_axis(input) if dim is None else dim, dtype)
+
+
+def _usual_axis(x: Tensor) -> int:
+    """The axis that real PyTorch takes, with a warning, if none is given."""
+    return 0 if x.ndim in (0, 1, 3) else 1
+
+
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """input @ weight.T + bias: (…, k) and (n, k) give (…, n)."""
+    if weight.ndim == 2 and input.ndim and input._shape[-1] != weight._shape[-1]:
+        n, k = weight._shape
+        rows, columns = math.prod(input._shape[:-1]), input._shape[-1]
+        text = f"mat1 and mat2 shapes cannot be multiplied ({rows}x{columns} and {k}x{n})"
+        raise torch_error(RuntimeError, text)
+    if input.dtype is not weight.dtype:
+        text = f"mat1 and mat2 must have the same dtype, but got {input.dtype.word} and"
+        raise torch_error(RuntimeError, f"{text} {weight.dtype.word}")
+    out = matmul(input, weight.mT if weight.ndim > 1 else weight)
+    out = out if bias is None else out + bias
+    if out._node is not None:
+        is_matrix = input.ndim == 2
+        name = "AddmmBackward0" if is_matrix and bias is not None else "MmBackward0"
+        out._node._name = (
+            name if is_matrix else "ViewBackward0" if bias is not None else ("UnsafeViewBackward0")
+        )
+    return out
+
+
+def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> Tensor:
+    """The rows of a table at these ids."""
+    if input.dtype.kind != INTEGER:
+        text = "Expected tensor for argument #1 'indices' to have one of the following scalar types"
+        raise torch_error(
+            RuntimeError,
+            f"{text}: Long, Int; but got torch.{input.dtype.word}Tensor instead (while checking "
+            "arguments for embedding)",
+        )
+    n, width = weight._shape
+    ids = input._numbers()
+    if any(not 0 <= i < n for i in ids):
+        raise torch_error(IndexError, "index out of range in self")
+    order = [i * width + j for i in ids for j in range(width)]
+    out = taken(weight, order, (*input._shape, width), "EmbeddingBackward0")
+    if padding_idx is None or out._node is None:
+        return out
+    is_real = input.detach() != padding_idx % n
+    return record(
+        out.detach(),
+        "EmbeddingBackward0",
+        (out, lambda slope: slope * is_real.unsqueeze(-1), input),
+    )
+
+
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    """A row of zeros with a one at each id."""
+    if tensor.dtype is not int64:
+        text = "one_hot is only applicable to index tensor of type LongTensor."
+        raise torch_error(RuntimeError, text)
+    ids = tensor._numbers()
+    if num_classes == -1 and not ids:
+        text = "Can not infer total number of classes from empty tensor."
+        raise torch_error(RuntimeError, text)
+    if ids and min(ids) < 0:
+        raise torch_error(RuntimeError, "Class values must be non-negative.")
+    n = max(ids) + 1 if num_classes == -1 else num_classes
+    if ids and max(ids) >= n:
+        raise torch_error(RuntimeError, "Class values must be smaller than num_classes.")
+    numbers = [int(i == j) for i in ids for j in range(n)]
+    return new_tensor(numbers, (*tensor._shape, n), int64)
+
+
+def _check_normalized(x: Tensor, shape: Any) -> tuple[int, ...]:
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    if x._shape[-len(shape) :] != shape:
+        text = f"Given normalized_shape={list(shape)}, expected input with shape"
+        sizes = ", ".join(map(str, shape))
+        got = f"but got input of size{list(x._shape)}"
+        raise torch_error(RuntimeError, f"{text} [*, {sizes}], {got}")
+    return tuple(range(-len(shape), 0))
+
+
+def layer_norm(
+    input: Tensor,
+    normalized_shape: Any,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Mean 0 and variance 1 along the last axes, then scaled and moved."""
+    if isinstance(normalized_shape, int):
+        text = (
+            "layer_norm(): argument 'normalized_shape' (position 2) must be tuple of ints, not int"
+        )
+        raise torch_error(TypeError, text)
+    if input.dtype.kind < FLOAT:
+        text = f"\"LayerNormKernelImpl\" not implemented for '{input.dtype.word}'"
+        raise torch_error(NotImplementedError, text)
+    axes = _check_normalized(input, normalized_shape)
+    x = input.double()  # so that nothing is rounded in between
+    x = x - x.mean(axes, keepdim=True)
+    x = x * (x.square().mean(axes, keepdim=True) + eps).rsqrt()
+    x = x if weight is None else x * weight
+    x = x if bias is None else x + bias
+    return _named(x.to(input.dtype), "NativeLayerNormBackward0")
+
+
+def rms_norm(
+    input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None
+) -> Tensor:
+    """Mean square 1 along the last axes, then scaled."""
+    axes = _check_normalized(input, normalized_shape)
+    x = input.double()
+    eps = finfo(input.dtype).eps if eps is None else eps
+    x = x * (x.square().mean(axes, keepdim=True) + eps).rsqrt()
+    return _named((x if weight is None else x * weight).to(input.dtype), "FusedRmsNormBackward0")
+
+
+def _named(x: Tensor, name: str) -> Tensor:
+    if x._node is not None:
+        x._node._name = name
+    return x
+
+
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Zero in place of a part p of the numbers, and the rest larger by as much."""
+    if not 0 <= p <= 1:
+        text = f"dropout probability has to be between 0 and 1, but got {p}"
+        raise torch_error(ValueError, text)
+    if inplace:
+        lack("`inplace=True`")
+    if not training or p == 0:
+        return input
+    if p == 1:
+        return input * 0.0
+    mask = bernoulli_(full(input._shape, 0.0, dtype=input.dtype), 1 - p)
+    return input * (mask / (1 - p))
+
+
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+    """The cosine of the angle along an axis."""
+    lengths = [x.norm(dim=dim, keepdim=True).clamp(min=eps) for x in (x1, x2)]
+    return ((x1 / lengths[0]) * (x2 / lengths[1])).sum(dim)
+
+
+def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
+    """Of length 1 along an axis."""
+    return input / input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
+
+
+def pad(
+    input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None
+) -> Tensor:
+    """One number before and behind, for the last axis first; less where it is negative."""
+    if mode != "constant":
+        lack(f"`F.pad(mode={mode!r})`")
+    if len(pad) % 2:
+        raise torch_error(RuntimeError, "Padding length must be divisible by 2")
+    if len(pad) > 2 * input.ndim:
+        text = "Padding length should be less than or equal to two times the input dimension but"
+        got = f"padding length {len(pad)} and input of dimension {input.ndim}"
+        raise torch_error(RuntimeError, f"{text} got {got}")
+    out = input.clone() if not any(pad) else input
+    for i, n in enumerate(pad):
+        axis, is_front, size = input.ndim - 1 - i // 2, i % 2 == 0, out._shape[-1 - i // 2]
+        if n < 0:
+            out = out.narrow(axis, -n if is_front else 0, size + n)
+        elif n:
+            shape = (*out._shape[:axis], n, *out._shape[axis + 1 :])
+            strip = full(shape, 0 if value is None else value, dtype=out.dtype)
+            out = cat([strip, out] if is_front else [out, strip], axis)
+    return _named(out.contiguous(), "ConstantPadNdBackward0")
+
+
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Tensor:
+    """softmax(q kᵀ · scale) v, for the keys that a mask allows."""
+    if dropout_p:
+        lack("`scaled_dot_product_attention` with dropout")
+    if enable_gqa:
+        n = query._shape[-3]
+        key, value = (x.repeat_interleave(n // x._shape[-3], -3) for x in (key, value))
+    scores = matmul(query, key.mT) * (query._shape[-1] ** -0.5 if scale is None else scale)
+    if is_causal:
+        if attn_mask is not None:
+            text = "Explicit attn_mask should not be set when is_causal=True"
+            raise torch_error(RuntimeError, text)
+        attn_mask = ones(scores._shape[-2:], dtype=bool_).tril()
+    if attn_mask is None:
+        return _named(matmul(_softmax(scores, -1), value), SDPA)
+    if attn_mask.dtype is not bool_:
+        return _named(matmul(_softmax(scores + attn_mask, -1), value), SDPA)
+    masked = scores.masked_fill(~attn_mask, -math.inf)
+    is_empty = ~attn_mask.any(-1, keepdim=True)  # nothing may be looked at: zeros
+    weights = _softmax(masked.masked_fill(is_empty, 0.0), -1).masked_fill(is_empty, 0.0)
+    return _named(matmul(weights, value), SDPA)
+
+
+SDPA = "ScaledDotProductFlashAttentionForCpuBackward0"
+
+
+# ---- losses
+
+
+def _reduced(losses: Tensor, reduction: str) -> Tensor:
+    if reduction not in ("mean", "sum", "none"):
+        raise torch_error(ValueError, f"{reduction} is not a valid value for reduction")
+    return losses.mean() if reduction == "mean" else losses.sum() if reduction == "sum" else losses
+
+
+def nll_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    *,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+) -> Tensor:
+    """Minus the number at the target of each row of log-probabilities."""
+    if weight is not None:
+        lack("`weight` of a loss")
+    shape = target._shape
+    if input.ndim > 2:
+        n, classes = input._shape[0], input._shape[1]
+        if (n, *input._shape[2:]) != shape:
+            text = f"Expected target size {[n, *input._shape[2:]]}, got {list(shape)}"
+            raise torch_error(RuntimeError, text)
+        input, target = input.movedim(1, -1).reshape(-1, classes), target.reshape(-1)
+    elif input.ndim == 1:
+        input, target = input.unsqueeze(0), target.reshape(-1)
+    elif target.ndim != 1:
+        lack("a loss with a target of this shape")
+    if len(input) != len(target):
+        text = f"Expected input batch_size ({len(input)}) to match target batch_size"
+        raise torch_error(ValueError, f"{text} ({len(target)}).")
+    if target.dtype not in (int64, uint8):
+        text = f"expected target dtype to be Long or Byte, but got {target.dtype.word}"
+        raise torch_error(RuntimeError, text)
+    n_classes, ids = input._shape[1], target._numbers()
+    for i in ids:
+        if i != ignore_index and not 0 <= i < n_classes:
+            raise torch_error(IndexError, f"Target {i} is out of bounds.")
+    places = [row * n_classes + (i if i != ignore_index else 0) for row, i in enumerate(ids)]
+    losses = -taken(input, places, (len(ids),), "NllLossBackward0")
+    if ignore_index in ids:
+        losses = losses.masked_fill(target == ignore_index, 0.0)
+    if reduction != "mean":
+        return _named(
+            _reduced(losses, reduction).reshape(shape if reduction == "none" else ()),
+            "NllLossBackward0",
+        )
+    n_counted = sum(i != ignore_index for i in ids)
+    mean = losses.sum() / n_counted if n_counted else losses.sum() * math.nan
+    return _named(mean, "NllLossBackward0" if len(shape) < 2 else "NllLoss2DBackward0")
+
+
+def cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    *,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    """Minus the logarithm of softmax at the target; targets are ids or probabilities."""
+    if weight is not None:
+        lack("`weight` of a loss")
+    axis = 0 if input.ndim == 1 else 1
+    logs = _log_softmax(input, axis)
+    n_classes = input._shape[axis]
+    if target.dtype.kind == FLOAT:
+        if target._shape != input._shape:
+            lack("`F.cross_entropy` with a target of this shape")
+        target = target * (1 - label_smoothing) + label_smoothing / n_classes
+        losses = -(logs * target).sum(axis)
+        if reduction == "mean":
+            return losses.sum() / max(losses.numel(), 1)
+        return _reduced(losses, reduction)
+    if not label_smoothing:
+        return nll_loss(logs, target, ignore_index=ignore_index, reduction=reduction)
+    sharp = nll_loss(logs, target, ignore_index=ignore_index, reduction="none")
+    is_counted = target != ignore_index
+    even = (-logs.mean(axis)).masked_fill(~is_counted, 0.0)
+    losses = sharp * (1 - label_smoothing) + even * label_smoothing
+    if reduction == "mean":
+        return losses.sum() / is_counted.sum()
+    return _reduced(losses, reduction)
+
+
+def mse_loss(input: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
+    """The square difference."""
+    _check_float(input)
+    return _named(_reduced((input - target).square(), reduction), "MseLossBackward0")
+
+
+def l1_loss(input: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
+    """The absolute difference."""
+    return _reduced((input - target).abs(), reduction)
+
+
+def binary_cross_entropy(input: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
+    """Minus the logarithm of the probability of yes or no."""
+    yes, no = input.log().clamp(min=-100), (1 - input).log().clamp(min=-100)
+    return _reduced(-(target * yes + (1 - target) * no), reduction)
+
+
+def binary_cross_entropy_with_logits(
+    input: Tensor, target: Tensor, *, reduction: str = "mean"
+) -> Tensor:
+    """`binary_cross_entropy` of the sigmoid."""
+    return _reduced(pointwise.softplus(input) - input * target, reduction)
+
+
+def kl_div(
+    input: Tensor, target: Tensor, *, reduction: str = "mean", log_target: bool = False
+) -> Tensor:
+    """How far log-probabilities `input` are from the probabilities `target`."""
+    if log_target:
+        losses = target.exp() * (target - input)
+    else:
+        losses = pointwise.where(target > 0, target * (target.log() - input), 0.0)
+    if reduction == "batchmean":
+        return losses.sum() / input._shape[0]
+    return _reduced(losses, reduction)
+
+
+guard_module(globals(), "functional", "F")

@@ -1,0 +1,421 @@
+"""Operations on each number by itself: exp, tanh, relu, … and choices between two numbers."""
+
+import cmath
+import math
+from collections.abc import Callable
+from typing import Any
+
+from scratchformer_course.page_torch.arithmetic import (
+    Number,
+    common_shape,
+    common_type,
+    divided,
+    laid_out,
+    maximum,
+    minimum,
+    numbers_of,
+    summed_to,
+)
+from scratchformer_course.page_torch.creation import tensor
+from scratchformer_course.page_torch.dtypes import (
+    BOOL,
+    COMPLEX,
+    DEFAULTS,
+    FLOAT,
+    INTEGER,
+    REAL,
+    bool_,
+    int64,
+    rounded,
+)
+from scratchformer_course.page_torch.layout import Shape, broadcast
+from scratchformer_course.page_torch.missing import lack, torch_error
+from scratchformer_course.page_torch.tape import record
+from scratchformer_course.page_torch.tensor import Tensor, new_tensor, numbers_as
+
+UNARY: dict[str, Callable] = {}  # by name; `__init__.py` makes methods of them
+INPUT, RESULT = "input", "result"
+
+
+def unary(
+    name: str,
+    compute: Callable,
+    slope: Callable | None = None,
+    *,
+    saves: str = INPUT,
+    least: int = FLOAT,
+    of_complex: Callable | None = None,
+    node: str = "",
+) -> Callable:
+    """An operation on each number. `slope` is that of a number, from it and the result.
+
+    It is False where nothing is carried back, whatever the slope of the result is.
+    """
+
+    def operation(x: Tensor) -> Tensor:
+        kind = x.dtype if x.dtype.kind >= least else DEFAULTS[least]
+        own = numbers_as(x, kind)
+        function = compute if kind.kind < COMPLEX else of_complex
+        if function is None:
+            lack(f"`torch.{name}` of complex numbers")
+        numbers = rounded([_at(function, number) for number in own], kind)
+        out = laid_out(new_tensor(numbers, x._shape, kind), x)
+        if slope is None or kind.kind != FLOAT:
+            return _refused(out, x, name) if kind.kind == COMPLEX else out
+
+        def back(g: Tensor) -> Tensor:
+            triples = zip(g._numbers(), own, numbers, strict=True)
+            slopes = [_carried(g, slope, x, y) for g, x, y in triples]
+            return new_tensor(rounded(slopes, g.dtype), x._shape, g.dtype)
+
+        saved = [x] if saves == INPUT else [out] if saves else []
+        return record(out, node or f"{name.capitalize()}Backward0", (x, back, *saved))
+
+    operation.__name__ = name
+    UNARY[name] = operation
+    return operation
+
+
+def _carried(g: float, slope: Callable, x: float, y: float) -> float:
+    """g times the slope at a number. False stands for no way back, whatever g is."""
+    own = _at(lambda number: slope(number, y), x)
+    return 0.0 if own is False else g * own
+
+
+def _refused(out: Tensor, x: Tensor, name: str) -> Tensor:
+    """Slopes of complex numbers are known for sums, products and changes of view alone."""
+
+    def back(_: Tensor) -> Tensor:
+        lack(f"slopes of `torch.{name}` at complex numbers")
+
+    return record(out, "", (x, back))
+
+
+def _at(function: Callable, number: Any) -> Any:
+    """f(x); where Python raises, inf if the result is too large, and nan if there is none."""
+    try:
+        return function(number)
+    except OverflowError:
+        return math.inf
+    except ZeroDivisionError:
+        return math.inf
+    except ValueError:
+        return math.nan
+
+
+def _log(log: Callable) -> Callable:
+    return lambda x: log(x) if x else -math.inf
+
+
+def _rounded_by(function: Callable) -> Callable:
+    def one(x: Any) -> Any:
+        if isinstance(x, int) or not math.isfinite(x):
+            return x
+        return math.copysign(float(function(x)), x)
+
+    return one
+
+
+def _sigmoid(x: float) -> float:
+    return 1 / (1 + math.exp(-x)) if x >= 0 else math.exp(x) / (1 + math.exp(x))
+
+
+def _sign(x: Any) -> Any:
+    return type(x)((x > 0) - (x < 0))
+
+
+ROOT_HALF, ROOT = math.sqrt(0.5), math.sqrt(2 / math.pi)
+CUBIC = 0.044715
+
+
+def _gelu(x: float) -> float:
+    return 0.5 * x * (1 + math.erf(x * ROOT_HALF)) if x != -math.inf else -0.0
+
+
+def _slope_of_gelu(x: float, _: float) -> float:
+    density = math.exp(-x * x / 2) / math.sqrt(2 * math.pi)
+    return 0.5 * (1 + math.erf(x * ROOT_HALF)) + x * density
+
+
+def _gelu_by_tanh(x: float) -> float:
+    return 0.5 * x * (1 + math.tanh(ROOT * (x + CUBIC * x**3)))
+
+
+def _slope_of_gelu_by_tanh(x: float, _: float) -> float:
+    t = math.tanh(ROOT * (x + CUBIC * x**3))
+    return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * ROOT * (1 + 3 * CUBIC * x * x)
+
+
+unary("exp", math.exp, lambda x, y: y, saves=RESULT, of_complex=cmath.exp)
+unary("exp2", lambda x: 2.0**x, lambda x, y: y * math.log(2), saves=RESULT)
+unary("expm1", math.expm1, lambda x, y: y + 1, saves=RESULT)
+unary("log", _log(math.log), lambda x, y: divided(1.0, x))
+unary("log2", _log(math.log2), lambda x, y: divided(1.0, x * math.log(2)))
+unary("log10", _log(math.log10), lambda x, y: divided(1.0, x * math.log(10)))
+unary("log1p", lambda x: math.log1p(x) if x != -1 else -math.inf, lambda x, y: divided(1.0, 1 + x))
+unary("sqrt", math.sqrt, lambda x, y: divided(0.5, y), saves=RESULT, of_complex=cmath.sqrt)
+unary("rsqrt", lambda x: 1 / math.sqrt(x), lambda x, y: -0.5 * y**3, saves=RESULT)
+unary("sin", math.sin, lambda x, y: math.cos(x), of_complex=cmath.sin)
+unary("cos", math.cos, lambda x, y: -math.sin(x), of_complex=cmath.cos)
+unary("tan", math.tan, lambda x, y: 1 + y * y, saves=RESULT)
+unary("asin", math.asin, lambda x, y: 1 / math.sqrt(1 - x * x))
+unary("acos", math.acos, lambda x, y: -1 / math.sqrt(1 - x * x))
+unary("atan", math.atan, lambda x, y: 1 / (1 + x * x))
+unary("sinh", math.sinh, lambda x, y: math.cosh(x))
+unary("cosh", math.cosh, lambda x, y: math.sinh(x))
+unary("tanh", math.tanh, lambda x, y: 1 - y * y, saves=RESULT)
+sigmoid = unary("sigmoid", _sigmoid, lambda x, y: y * (1 - y), saves=RESULT)
+unary("erf", math.erf, lambda x, y: 2 / math.sqrt(math.pi) * math.exp(-x * x))
+unary("reciprocal", lambda x: divided(1.0, x), lambda x, y: -y * y, saves=RESULT)
+negative = unary("neg", lambda x: -x, lambda x, y: -1.0, saves="", least=INTEGER)
+unary("square", lambda x: x * x, lambda x, y: 2 * x, least=INTEGER, node="PowBackward0")
+unary("floor", _rounded_by(math.floor), lambda x, y: False, saves="", least=INTEGER)
+unary("ceil", _rounded_by(math.ceil), lambda x, y: False, saves="", least=INTEGER)
+unary("trunc", _rounded_by(math.trunc), lambda x, y: False, saves="", least=INTEGER)
+unary("frac", lambda x: x - math.trunc(x), lambda x, y: 1.0, saves="")
+unary("sign", _sign, lambda x, y: False, saves="", least=INTEGER)
+relu = unary(
+    "relu",
+    lambda x: x if x > 0 or x != x else type(x)(0),
+    lambda x, y: y > 0,
+    saves=RESULT,
+    least=INTEGER,
+)
+gelu = unary("gelu", _gelu, _slope_of_gelu)
+gelu_by_tanh = unary("gelu_by_tanh", _gelu_by_tanh, _slope_of_gelu_by_tanh, node="GeluBackward0")
+silu = unary(
+    "silu",
+    lambda x: x * _sigmoid(x),
+    lambda x, y: _sigmoid(x) * (1 + x * (1 - _sigmoid(x))),
+)
+softplus = unary(
+    "softplus",
+    lambda x: x + math.log1p(math.exp(-x)) if x > 0 else math.log1p(math.exp(x)),
+    lambda x, y: _sigmoid(x),
+)
+logsigmoid = unary(
+    "logsigmoid",
+    lambda x: -math.log1p(math.exp(-x)) if x > 0 else x - math.log1p(math.exp(x)),
+    lambda x, y: _sigmoid(-x),
+    node="LogSigmoidBackward0",
+)
+_absolute = unary("abs", abs, lambda x, y: _sign(x), least=INTEGER)
+_nearest = unary("round", _rounded_by(round), lambda x, y: False, saves="", least=INTEGER)
+
+
+def neg(x: Tensor) -> Tensor:
+    """-x."""
+    if x.dtype.kind == BOOL:
+        raise torch_error(
+            RuntimeError,
+            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to "
+            "invert a mask, use the `~` or `logical_not()` operator instead.",
+        )
+    if x.dtype.kind == COMPLEX:
+        out = new_tensor([-z for z in x._numbers()], x._shape, x.dtype)
+        return record(out, "NegBackward0", (x, neg))
+    return negative(x)
+
+
+def abs_(x: Tensor) -> Tensor:
+    """The size of each number."""
+    if x.dtype.kind != COMPLEX:
+        return _absolute(x)
+    kind = REAL[x.dtype]
+    out = new_tensor(rounded([abs(z) for z in x._numbers()], kind), x._shape, kind)
+    return _refused(out, x, "abs")
+
+
+def round_(x: Tensor, decimals: int = 0) -> Tensor:
+    """The nearest whole numbers, and of two the even one; or with so many decimals."""
+    if not decimals:
+        return _nearest(x)
+    scale = 10.0**decimals
+    numbers = [round(number * scale) / scale for number in x._numbers()]
+    out = new_tensor(rounded(numbers, x.dtype), x._shape, x.dtype)
+    return record(out, "RoundBackward1", (x, lambda slope: slope * 0))
+
+
+def tests(name: str, test: Callable) -> None:
+    """An operation that answers with True or False for each number."""
+
+    def operation(x: Tensor) -> Tensor:
+        return laid_out(new_tensor([bool(test(n)) for n in x._numbers()], x._shape, bool_), x)
+
+    operation.__name__ = name
+    UNARY[name] = operation
+
+
+tests("isnan", lambda x: x != x)
+tests("isinf", lambda x: cmath.isinf(x))
+tests("isfinite", lambda x: cmath.isfinite(x))
+tests("logical_not", lambda x: not x)
+
+
+def bitwise_not(x: Tensor) -> Tensor:
+    """`~x`: True for False, or all bits of a whole number turned."""
+    if x.dtype.kind == BOOL:
+        return UNARY["logical_not"](x)
+    if x.dtype.kind != INTEGER:
+        text = "~ (operator.invert) is only implemented on integer and Boolean-type tensors"
+        raise torch_error(TypeError, text)
+    return new_tensor(rounded([~n for n in x._numbers()], x.dtype), x._shape, x.dtype)
+
+
+# ---- choices
+
+
+def clamp(x: Tensor, min: Any = None, max: Any = None) -> Tensor:
+    """Each number, or the nearest bound if it lies outside."""
+    if min is None and max is None:
+        text = "torch.clamp: At least one of 'min' or 'max' must not be None"
+        raise torch_error(RuntimeError, text)
+    if isinstance(min, Tensor) or isinstance(max, Tensor):
+        x = x if min is None else maximum(x, min)
+        return x if max is None else minimum(x, max)
+    low, high = (-math.inf if min is None else min), (math.inf if max is None else max)
+    kind = common_type(x, *(bound for bound in (min, max) if bound is not None))
+    own = numbers_as(x, kind)
+    numbers = [
+        n if n != n else high if n > high or low > high else low if n < low else n for n in own
+    ]
+    out = laid_out(new_tensor(rounded(numbers, kind), x._shape, kind), x)
+
+    def back(slope: Tensor) -> Tensor:
+        pairs = zip(slope._numbers(), own, strict=True)
+        inside = [s if low <= n <= high else 0.0 for s, n in pairs]
+        return new_tensor(inside, x._shape, slope.dtype).to(x.dtype)
+
+    return record(out, "ClampBackward1", (x, back, x))
+
+
+def clamp_min(x: Tensor, min: Any) -> Tensor:
+    """No number below a bound."""
+    return clamp(x, min)
+
+
+def clamp_max(x: Tensor, max: Any) -> Tensor:
+    """No number above a bound."""
+    return clamp(x, None, max)
+
+
+def where(condition: Tensor, a: Any = None, b: Any = None) -> Any:
+    """a where the condition is True, and b elsewhere; or the indices where it is True."""
+    if a is None and b is None:
+        return condition.nonzero(as_tuple=True)
+    if condition.dtype is not bool_:
+        text = "where expected condition to be a boolean tensor, but got a tensor with dtype"
+        raise torch_error(RuntimeError, f"{text} {condition.dtype.word}")
+    return _chosen(condition, a, b, "WhereBackward0")
+
+
+def _chosen(condition: Tensor, a: Any, b: Any, name: str) -> Tensor:
+    kind = common_type(a, b)
+    shape = broadcast(common_shape(condition), *(x._shape for x in (a, b) if isinstance(x, Tensor)))
+    choice = list(numbers_of(condition, bool_, shape))
+    triples = zip(choice, numbers_of(a, kind, shape), numbers_of(b, kind, shape), strict=True)
+    out = new_tensor(rounded([x if c else y for c, x, y in triples], kind), shape, kind)
+
+    def edge(target: Tensor, side: bool) -> tuple:
+        def back(slope: Tensor) -> Tensor:
+            pairs = zip(choice, slope._numbers(), strict=True)
+            part = [number if c is side else 0.0 for c, number in pairs]
+            return summed_to(new_tensor(part, shape, slope.dtype), target)
+
+        return target, back, condition
+
+    if name == "WhereBackward0":
+        out = laid_out(out, condition, a, b)
+    edges = [edge(x, side) for x, side in ((a, True), (b, False)) if isinstance(x, Tensor)]
+    return record(out, name, *edges)
+
+
+def where_method(x: Tensor, condition: Tensor, other: Any) -> Tensor:
+    """`x.where(condition, other)`: x where the condition is True."""
+    return where(condition, x, other)
+
+
+def masked_fill(x: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """One number where a mask is True."""
+    if not isinstance(mask, Tensor):
+        lack("`masked_fill` with such a mask")
+    if mask.dtype is not bool_:
+        text = "masked_fill_ only supports boolean masks, but got mask with dtype"
+        raise torch_error(RuntimeError, f"{text} {mask.dtype.c_name}")
+    if isinstance(value, Tensor) and value._shape:
+        text = "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with"
+        raise torch_error(RuntimeError, f"{text} {value.ndim} dimension(s).")
+    if isinstance(value, float) and x.dtype.kind < FLOAT and not math.isfinite(value):
+        text = f"value cannot be converted to type {_c_type(x)} without overflow"
+        raise torch_error(RuntimeError, text)
+    if not isinstance(value, (Tensor, *Number)):
+        lack("`masked_fill` with such a value")
+    number = value if isinstance(value, Tensor) else tensor(value, dtype=x.dtype)
+    return _chosen(mask, number.to(x.dtype), x, "MaskedFillBackward0")
+
+
+def _c_type(x: Tensor) -> str:
+    return "int64_t" if x.dtype is int64 else x.dtype.c_name
+
+
+def nan_to_num(
+    x: Tensor, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
+) -> Tensor:
+    """Numbers in place of nan and inf."""
+    from scratchformer_course.page_torch.information import finfo
+
+    if x.dtype.kind < FLOAT:
+        return x.clone()
+    high = finfo(x.dtype).max if posinf is None else posinf
+    low = finfo(x.dtype).min if neginf is None else neginf
+    own = x._numbers()
+    numbers = [
+        nan if n != n else high if n == math.inf else low if n == -math.inf else n for n in own
+    ]
+    out = new_tensor(rounded(numbers, x.dtype), x._shape, x.dtype)
+    return record(out, "NanToNumBackward0", (x, lambda slope: slope * x.detach().isfinite(), x))
+
+
+def isclose(
+    a: Tensor, b: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> Tensor:
+    """Whether numbers differ by at most atol + rtol · |b|."""
+    if a.dtype is not b.dtype:
+        text = f"{a.dtype.word} did not match {b.dtype.word}"
+        raise torch_error(RuntimeError, text)
+    shape: Shape = common_shape(a, b)
+
+    def one(x: Any, y: Any) -> bool:
+        if x == y or (equal_nan and x != x and y != y):
+            return True
+        return cmath.isfinite(x) and cmath.isfinite(y) and abs(x - y) <= atol + rtol * abs(y)
+
+    pairs = zip(numbers_of(a, a.dtype, shape), numbers_of(b, b.dtype, shape), strict=True)
+    return new_tensor([bool(one(x, y)) for x, y in pairs], shape, bool_)
+
+
+def allclose(
+    a: Tensor, b: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> bool:
+    """Whether all numbers differ by at most atol + rtol · |b|."""
+    return all(isclose(a, b, rtol, atol, equal_nan)._numbers())
+
+
+def equal(a: Tensor, b: Tensor) -> bool:
+    """Whether shape and all numbers are the same."""
+    return a._shape == b._shape and all(map(lambda x, y: x == y, a._numbers(), b._numbers()))
+
+
+def lerp(a: Tensor, b: Tensor, weight: Any) -> Tensor:
+    """Between a (weight 0) and b (weight 1)."""
+    return a + weight * (b - a)
+
+
+def addcmul(x: Tensor, a: Tensor, b: Tensor, *, value: float = 1) -> Tensor:
+    """x + value · a · b."""
+    return x + value * a * b
+
+
+def addcdiv(x: Tensor, a: Tensor, b: Tensor, *, value: float = 1) -> Tensor:
+    """x + value · a / b."""
+    return x + value * a / b

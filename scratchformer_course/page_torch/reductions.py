@@ -1,0 +1,401 @@
+"""Operations along axes: sums, means, the largest, softmax, running sums."""
+
+import builtins
+import itertools
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from scratchformer_course.page_torch.arithmetic import BINARY
+from scratchformer_course.page_torch.dtypes import (
+    BOOL,
+    FLOAT,
+    REAL,
+    bool_,
+    dtype,
+    int64,
+    rounded,
+)
+from scratchformer_course.page_torch.layout import Shape, axes_of, axis_of, places
+from scratchformer_course.page_torch.missing import lack, torch_error
+from scratchformer_course.page_torch.pointwise import where
+from scratchformer_course.page_torch.sorting import Pair, in_order
+from scratchformer_course.page_torch.tape import record
+from scratchformer_course.page_torch.tensor import Tensor, new_tensor
+
+Dims = Any  # an axis, several, or None for all
+WITHOUT_AXIS = (
+    "{}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim"
+    " with the 'dim' argument."
+)
+
+
+def groups(x: Tensor, axes: tuple[int, ...]) -> list[list]:
+    """The numbers that lie along these axes, for each index of the others."""
+    kept = [axis for axis in range(x.ndim) if axis not in axes]
+
+    def strided(some: Any) -> tuple[Shape, Shape]:
+        return tuple(x._shape[i] for i in some), tuple(x._strides[i] for i in some)
+
+    inner = places(*strided(axes))
+    own = x._storage.numbers
+    return [[own[start + step] for step in inner] for start in places(*strided(kept), x._offset)]
+
+
+def without(shape: Shape, axes: tuple[int, ...], keepdim: bool) -> Shape:
+    """The shape that is left, or with axes of size 1."""
+    sizes = enumerate(shape)
+    return tuple(1 if i in axes else n for i, n in sizes if keepdim or i not in axes)
+
+
+def reduced(x: Tensor, dim: Dims, keepdim: bool, function: Callable, kind: dtype) -> Tensor:
+    """A function of all the numbers along some axes."""
+    axes = axes_of(dim, x.ndim)
+    numbers = [function(group) for group in groups(x, axes)]
+    return new_tensor(rounded(numbers, kind), without(x._shape, axes, keepdim), kind)
+
+
+def stretched_back(slope: Tensor, x: Tensor, dim: Dims) -> Tensor:
+    """The slope of a result along some axes, at all the numbers that went into it."""
+    axes = axes_of(dim, x.ndim)
+    return slope.reshape(without(x._shape, axes, True)).expand(x._shape)
+
+
+def sum_(
+    x: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtype | None = None
+) -> Tensor:
+    """The sum along axes."""
+    kind = dtype or (int64 if x.dtype.kind < FLOAT else x.dtype)
+    source = x if dtype is None else x.to(dtype)
+    zero = 0 if kind.kind < FLOAT else 0.0
+    out = reduced(source, dim, keepdim, lambda group: builtins.sum(group, zero), kind)
+    name = "SumBackward0" if dim is None else "SumBackward1"
+    return record(out, name, (source, lambda slope: stretched_back(slope, source, dim)))
+
+
+def mean(
+    x: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtype | None = None
+) -> Tensor:
+    """The mean along axes."""
+    source = x if dtype is None else x.to(dtype)
+    if source.dtype.kind < FLOAT:
+        raise torch_error(
+            RuntimeError,
+            "mean(): could not infer output dtype. Input dtype must be either a floating point or "
+            f"complex dtype. Got: {source.dtype.word}",
+        )
+    n = math.prod(x._shape[axis] for axis in axes_of(dim, x.ndim))
+    average = lambda group: builtins.sum(group, 0.0) / n if n else math.nan  # noqa: E731
+    out = reduced(source, dim, keepdim, average, source.dtype)
+    name = "MeanBackward0" if dim is None else "MeanBackward1"
+    return record(out, name, (source, lambda slope: stretched_back(slope / n, source, dim)))
+
+
+def var(
+    x: Tensor,
+    dim: Dims = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: float = 1,
+) -> Tensor:
+    """The mean square distance from the mean along axes; divided by n - 1, unless `correction`."""
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    if unbiased is not None:
+        correction = int(unbiased)
+    if x.dtype.kind != FLOAT:
+        text = "std and var only support floating point and complex dtypes"
+        raise torch_error(RuntimeError, text)
+    n = math.prod(x._shape[axis] for axis in axes_of(dim, x.ndim))
+    freedom = max(n - correction, 0)
+
+    def one(group: list) -> float:
+        centre = builtins.sum(group) / len(group) if group else math.nan
+        total = builtins.sum((number - centre) ** 2 for number in group)
+        return total / freedom if freedom else (math.inf if total > 0 else math.nan)
+
+    out = reduced(x, dim, keepdim, one, x.dtype)
+
+    def back(slope: Tensor) -> Tensor:
+        centred = x.detach() - mean(x.detach(), dim, True)
+        return stretched_back(slope, x, dim) * centred * (2 / freedom if freedom else math.nan)
+
+    return record(out, "VarBackward0", (x, back, x))
+
+
+def std(
+    x: Tensor,
+    dim: Dims = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: float = 1,
+) -> Tensor:
+    """The root of the variance along axes."""
+    out = var(x, dim, unbiased, keepdim, correction=correction).sqrt()
+    if out._node is not None:
+        out._node._name = "StdBackward0"
+    return out
+
+
+def prod(
+    x: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: dtype | None = None
+) -> Tensor:
+    """The product along an axis."""
+    kind = dtype or (int64 if x.dtype.kind < FLOAT else x.dtype)
+    out = reduced(x, dim, keepdim, math.prod, kind)
+
+    def back(slope: Tensor) -> Tensor:
+        if not all(x._numbers()):
+            lack("slopes of `torch.prod` where a factor is 0")
+        return stretched_back(slope * out.detach(), x, dim) / x.detach()
+
+    return record(out, "ProdBackward0" if dim is None else "ProdBackward1", (x, back, x))
+
+
+def any_(x: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+    """Whether any number along axes is not 0."""
+    return reduced(x, dim, keepdim, builtins.any, bool_)
+
+
+def all_(x: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+    """Whether no number along axes is 0."""
+    return reduced(x, dim, keepdim, builtins.all, bool_)
+
+
+def count_nonzero(x: Tensor, dim: Dims = None) -> Tensor:
+    """How many numbers along axes are not 0."""
+    return reduced(x, dim, False, lambda group: builtins.sum(map(bool, group)), int64)
+
+
+# ---- the largest
+
+
+def _best_of(better: Callable) -> Callable:
+    """The best number of a list; nan, if one is among them."""
+
+    def best(group: list) -> Any:
+        return next((x for x in group if x != x), None) or better(group) if group else math.nan
+
+    return best
+
+
+LARGEST, SMALLEST = _best_of(builtins.max), _best_of(builtins.min)
+
+
+def _extreme(name: str, best: Callable) -> Callable:
+    def operation(x: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+        if not x.numel() and 0 in [x._shape[axis] for axis in axes_of(dim, x.ndim)]:
+            raise torch_error(
+                IndexError if dim is not None else RuntimeError, WITHOUT_AXIS.format(name)
+            )
+        out = reduced(x, dim, keepdim, best, x.dtype)
+
+        def back(slope: Tensor) -> Tensor:
+            hit = (x.detach() == stretched_back(out.detach(), x, dim)).to(slope.dtype)
+            share = hit / hit.sum(axes_of(dim, x.ndim), keepdim=True)
+            return share * stretched_back(slope, x, dim)
+
+        return record(out, f"{name.capitalize()}Backward0", (x, back, x, out))
+
+    operation.__name__ = name
+    return operation
+
+
+amax, amin = _extreme("amax", LARGEST), _extreme("amin", SMALLEST)
+
+
+def _place_of(name: str, best: Callable) -> Callable:
+    def operation(
+        x: Tensor, dim: int | None = None, keepdim: bool = False, *, of_bools: bool = False
+    ) -> Tensor:
+        axes = axes_of(dim, x.ndim)
+        if x.dtype.kind == BOOL and not of_bools:
+            raise torch_error(RuntimeError, f"{name}(): does not support bool input")
+        if 0 in [x._shape[axis] for axis in axes]:
+            raise torch_error(
+                IndexError,
+                WITHOUT_AXIS.format(name).partition(" Specify")[0]
+                if dim is None
+                else WITHOUT_AXIS.format(name),
+            )
+
+        def one(group: list) -> int:
+            winner = best(group)
+            return next(i for i, n in enumerate(group) if n == winner or n != n)
+
+        return reduced(x, dim, keepdim, one, int64)
+
+    operation.__name__ = name
+    return operation
+
+
+argmax, argmin = _place_of("argmax", LARGEST), _place_of("argmin", SMALLEST)
+
+
+def _best(name: str, extreme: Callable, place_of: Callable, of_two: Callable) -> Callable:
+    def operation(x: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
+        if isinstance(dim, Tensor) or other is not None:
+            return of_two(x, dim if other is None else other)
+        if dim is None:
+            if not x.numel():
+                raise torch_error(RuntimeError, WITHOUT_AXIS.format(name))
+            out = extreme(x)
+            if out._node is not None:
+                out._node._name = f"{name.capitalize()}Backward1"
+            return out
+        at = place_of(x, dim, True, of_bools=True)
+        values = x.gather(axis_of(dim, x.ndim), at) if x.ndim else x.clone()
+        if not keepdim and x.ndim:
+            values, at = values.squeeze(dim), at.squeeze(dim)
+        if values._node is not None:
+            values._node._name = f"{name.capitalize()}Backward0"
+        return Pair.named(name)((values, at))
+
+    operation.__name__ = name
+    return operation
+
+
+max_ = _best("max", amax, argmax, BINARY["maximum"])
+min_ = _best("min", amin, argmin, BINARY["minimum"])
+
+
+# ---- exponentials
+
+
+def logsumexp(x: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
+    """The logarithm of the sum of exponentials along axes."""
+    top = amax(x.detach(), dim, True)
+    top = where(top.isfinite(), top, 0.0)
+    out = sum_((x - top).exp(), dim, True).log() + top
+    out = out if keepdim else out.reshape(without(x._shape, axes_of(dim, x.ndim), False))
+    if out._node is not None:
+        out._node._name = "LogsumexpBackward0"
+    return out
+
+
+def _row_by_row(x: Tensor, dim: int, function: Callable) -> Tensor:
+    """A function from list to list, of the numbers along an axis."""
+    axis = axis_of(dim, x.ndim)
+    lists = x.movedim(axis, -1) if x.ndim else x
+    own, n = lists._numbers(), (x._shape[axis] if x.ndim else 1)
+    rows = [function(own[i : i + n]) for i in range(0, len(own), n)] if n else []
+    numbers = rounded([number for row in rows for number in row], x.dtype)
+    out = new_tensor(numbers, lists._shape, x.dtype)
+    return in_order(out, axis) if x.ndim else out
+
+
+def _exponentials(x: Tensor, dim: int | None, kind: dtype | None, name: str) -> tuple[Tensor, int]:
+    x = x if kind is None else x.to(kind)
+    if dim is None:
+        lack(f"`{name}` without `dim`")
+    axis = axis_of(dim, x.ndim)
+    name += "_lastdim" if axis in (x.ndim - 1, 0 if not x.ndim else -1) else ""
+    if x.dtype.kind < FLOAT and x.numel():
+        text = f"\"{name}_kernel_impl\" not implemented for '{x.dtype.word}'"
+        raise torch_error(NotImplementedError, text)
+    return x, axis
+
+
+def softmax(x: Tensor, dim: int | None = None, dtype: dtype | None = None) -> Tensor:
+    """Exponentials, divided by their sum along an axis."""
+    x, axis = _exponentials(x, dim, dtype, "softmax")
+
+    def one(row: list) -> list:
+        top = LARGEST(row)
+        if math.isinf(top) or top != top:
+            return [math.nan] * len(row)
+        powers = [math.exp(number - top) for number in row]
+        total = builtins.sum(powers)
+        return [power / total for power in powers]
+
+    out = _row_by_row(x.detach(), axis, one)
+
+    def back(slope: Tensor) -> Tensor:
+        y = out.detach()
+        return y * (slope - sum_(slope * y, axis, True))
+
+    return record(out, "SoftmaxBackward0", (x, back, out))
+
+
+def log_softmax(x: Tensor, dim: int | None = None, dtype: dtype | None = None) -> Tensor:
+    """The logarithm of softmax."""
+    x, axis = _exponentials(x, dim, dtype, "log_softmax")
+
+    def one(row: list) -> list:
+        top = LARGEST(row)
+        if math.isinf(top) or top != top:
+            return [math.nan] * len(row)
+        total = top + math.log(builtins.sum(math.exp(number - top) for number in row))
+        return [number - total for number in row]
+
+    out = _row_by_row(x.detach(), axis, one)
+
+    def back(slope: Tensor) -> Tensor:
+        return slope - out.detach().exp() * sum_(slope, axis, True)
+
+    return record(out, "LogSoftmaxBackward0", (x, back, out))
+
+
+# ---- running sums
+
+
+def cumsum(x: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:
+    """The sum of all numbers up to each, along an axis."""
+    x = x.to(dtype or (int64 if x.dtype.kind < FLOAT else x.dtype))
+    out = _row_by_row(x.detach(), dim, lambda row: list(itertools.accumulate(row)))
+    return record(out, "CumsumBackward0", (x, lambda g: cumsum(g.flip(dim), dim).flip(dim)))
+
+
+def cumprod(x: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:
+    """The product of all numbers up to each, along an axis."""
+    x = x.to(dtype or (int64 if x.dtype.kind < FLOAT else x.dtype))
+    out = _row_by_row(x.detach(), dim, lambda row: list(itertools.accumulate(row, operator.mul)))
+
+    def back(g: Tensor) -> Tensor:
+        if not all(x._numbers()):
+            lack("slopes of `torch.cumprod` where a factor is 0")
+        return cumsum((g * out.detach()).flip(dim), dim).flip(dim) / x.detach()
+
+    return record(out, "CumprodBackward0", (x, back, x, out))
+
+
+def diff(x: Tensor, n: int = 1, dim: int = -1) -> Tensor:
+    """Differences of neighbours along an axis."""
+    for _ in range(n):
+        size = x._shape[axis_of(dim, x.ndim)]
+        x = x.narrow(dim, 1, size - 1) - x.narrow(dim, 0, size - 1)
+    return x
+
+
+def norm(
+    x: Tensor, p: Any = 2, dim: Dims = None, keepdim: bool = False, dtype: dtype | None = None
+) -> Tensor:
+    """The p-th root of the sum of p-th powers along axes; with p = 2 the length."""
+    if x.dtype.kind == BOOL or x.dtype.kind < FLOAT or x.dtype in REAL or dtype is not None:
+        lack("`torch.norm` of this type")
+    if p in (math.inf, "inf"):
+        return amax(x.abs(), dim, keepdim)
+    if p == 1:
+        return sum_(x.abs(), dim, keepdim)
+    if p not in (2, "fro", None):
+        if not isinstance(p, (int, float)) or p <= 0:
+            lack(f"`torch.norm` with p = {p!r}")
+        return sum_(x.abs() ** p, dim, keepdim) ** (1 / p)
+    length = lambda group: math.sqrt(builtins.sum(n * n for n in group))  # noqa: E731
+    out = reduced(x, dim, keepdim, length, x.dtype)
+
+    def back(slope: Tensor) -> Tensor:
+        n = stretched_back(out.detach(), x, dim)
+        return stretched_back(slope, x, dim) * where(n == 0, 0.0, x.detach() / n)
+
+    return record(out, "LinalgVectorNormBackward0", (x, back, x, out))
+
+
+def median(x: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
+    """The middle number, or the lower of two; along an axis with its place."""
+    if dim is None:
+        return x.flatten().kthvalue((x.numel() + 1) // 2)[0]
+    return x.kthvalue((x._shape[axis_of(dim, x.ndim)] + 1) // 2, dim, keepdim)

@@ -1,0 +1,488 @@
+"""The tensor itself: a list of numbers, and how to read it. Operations are in files of their own.
+
+They are attached to the class in `__init__.py`, so that `x.sum(0)` and `torch.sum(x, 0)` are one
+function.
+"""
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from scratchformer_course.page_torch.dtypes import (
+    COMPLEX,
+    FLOAT,
+    INTEGER,
+    converted,
+    dtype,
+    float32,
+    float64,
+)
+from scratchformer_course.page_torch.layout import (
+    Shape,
+    Size,
+    axis_of,
+    contiguous,
+    is_contiguous,
+    nested,
+    overlaps,
+    places,
+)
+from scratchformer_course.page_torch.missing import lack, torch_error
+from scratchformer_course.page_torch.tape import (
+    NO_SLOPES,
+    Node,
+    carry_back,
+    first_slope,
+    is_grad_enabled,
+    node_of,
+)
+
+
+class Storage:
+    """The numbers that a tensor and its views share."""
+
+    def __init__(self, numbers: list):
+        self.numbers = numbers
+
+
+class Bytes:
+    """What `untyped_storage()` gives: the memory, by size and address alone."""
+
+    def __init__(self, storage: Storage, itemsize: int):
+        self.storage, self.itemsize = storage, itemsize
+
+    def nbytes(self) -> int:
+        """The memory of the tensor and its views."""
+        return len(self.storage.numbers) * self.itemsize
+
+    size = __len__ = nbytes
+
+    def data_ptr(self) -> int:
+        """A number that no other memory has."""
+        return id(self.storage)
+
+
+class Packed:
+    """What `numpy()` gives: the bytes in memory, and nothing else of an array."""
+
+    def __init__(self, tensor: "Tensor"):
+        self.tensor = tensor
+
+    @property
+    def data(self) -> bytes:
+        """The bytes of the numbers, in order."""
+        from scratchformer_course.page_torch.bits import packed
+
+        return packed(self.tensor._numbers(), self.tensor.dtype)
+
+    def tobytes(self) -> bytes:
+        """The bytes of the numbers, in order."""
+        return self.data
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name != "__array__":
+            raise AttributeError(name)
+        lack("`Tensor.numpy`")
+
+
+class Device:
+    """The processor: there is no other one in a page."""
+
+    def __init__(self, type: Any = "cpu", index: int | None = None):
+        self.type, self.index = str(type).partition(":")[0], index
+
+    def __repr__(self) -> str:
+        return f"device(type='{self.type}')"
+
+    def __str__(self) -> str:
+        return self.type
+
+    def __eq__(self, other: object) -> bool:
+        return str(self) == str(other)
+
+    def __hash__(self) -> int:
+        return hash(self.type)
+
+
+CPU = Device()
+counting: list[Callable[[], None]] = []  # called for each tensor that is made (function_mode.py)
+
+
+class Tensor:
+    """Numbers in a grid, as `torch.Tensor`."""
+
+    dtype: dtype
+    grad: "Tensor | None" = None
+    layout = "torch.strided"
+    is_cpu = True
+    is_cuda = is_meta = is_sparse = is_quantized = is_nested = is_mps = False
+    _base: "Tensor | None" = None  # what a view looks into
+    _node: Node | None = None
+    _node_of_leaf: Node | None = None
+    _is_leaf_with_slopes = False
+    _seen = 0  # the count of changes when a view's node was written
+    _is_one_of_many = ""  # the operation that gave several views at once
+
+    def __init_subclass__(cls) -> None:
+        if cls.__module__.partition(".")[0] != "scratchformer_course":
+            lack("subclasses of `torch.Tensor`")
+
+    def __init__(self, *_: Any, **__: Any):
+        """Its fields are set by `view_of_storage`."""
+
+    def __new__(cls, *given: Any, **named: Any) -> "Tensor":
+        lack("`torch.Tensor(…)`")
+
+    # ---- shape and memory
+
+    @property
+    def shape(self) -> Size:
+        """The size of each axis."""
+        return Size(self._shape)
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self._shape)
+
+    @property
+    def device(self) -> Device:
+        """Always the processor."""
+        return CPU
+
+    @property
+    def itemsize(self) -> int:
+        """The bytes of a number."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all numbers."""
+        return self.numel() * self.dtype.itemsize
+
+    def numel(self) -> int:
+        """The number of numbers."""
+        return Size(self._shape).numel()
+
+    nelement = numel
+
+    def dim(self) -> int:
+        """The number of axes."""
+        return len(self._shape)
+
+    ndimension = dim
+
+    def size(self, dim: int | None = None) -> Any:
+        """The shape, or the size of one axis."""
+        return self.shape if dim is None else self._shape[axis_of(dim, self.ndim)]
+
+    def stride(self, dim: int | None = None) -> Any:
+        """How far the next number of each axis lies, or of one."""
+        return self._strides if dim is None else self._strides[axis_of(dim, self.ndim)]
+
+    def storage_offset(self) -> int:
+        """Where the first number lies."""
+        return self._offset
+
+    def element_size(self) -> int:
+        """The bytes of a number."""
+        return self.dtype.itemsize
+
+    def untyped_storage(self) -> Bytes:
+        """The memory that views share."""
+        return Bytes(self._storage, self.dtype.itemsize)
+
+    def data_ptr(self) -> int:
+        """A number that tensors share if they begin at the same place of the same memory."""
+        return id(self._storage) + self._offset * self.dtype.itemsize
+
+    def is_contiguous(self) -> bool:
+        """Whether the numbers lie in order."""
+        return is_contiguous(self._shape, self._strides)
+
+    def is_floating_point(self) -> bool:
+        """Whether the numbers are floating-point numbers."""
+        return self.dtype.kind == FLOAT
+
+    def is_complex(self) -> bool:
+        """Whether the numbers are complex."""
+        return self.dtype.kind == COMPLEX
+
+    def is_signed(self) -> bool:
+        """Whether the numbers may be negative."""
+        return self.dtype.is_signed
+
+    # ---- out of PyTorch
+
+    def _numbers(self) -> list:
+        """The numbers in the order of their indices. The list is not to be changed."""
+        own = self._storage.numbers
+        if self._strides == contiguous(self._shape):
+            n = self.numel()
+            return own if n == len(own) else own[self._offset : self._offset + n]
+        return [own[i] for i in places(self._shape, self._strides, self._offset)]
+
+    def tolist(self) -> Any:
+        """Lists in lists; a single number without axes."""
+        return nested(self._numbers(), self._shape)
+
+    def item(self) -> Any:
+        """The number of a tensor that holds one."""
+        if self.numel() != 1:
+            text = f"a Tensor with {self.numel()} elements cannot be converted to Scalar"
+            raise torch_error(RuntimeError, text)
+        return self._numbers()[0]
+
+    def numpy(self) -> "Packed":
+        """The bytes of the numbers: there is no NumPy in a page."""
+        return Packed(self)
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        lack("NumPy")
+
+    def _single(self) -> Any:
+        if self.numel() != 1:
+            text = "only one element tensors can be converted to Python scalars"
+            raise torch_error(ValueError, text)
+        return self.item()
+
+    def __float__(self) -> float:
+        return float(self._single())
+
+    def __int__(self) -> int:
+        return int(self._single())
+
+    def __complex__(self) -> complex:
+        return complex(self._single())
+
+    def __delitem__(self, _: Any) -> None:
+        raise torch_error(TypeError, "Tensor does not support deleting items")
+
+    def __index__(self) -> int:
+        if self.dtype.kind > INTEGER or self.numel() != 1:
+            text = "only integer tensors of a single element can be converted to an index"
+            raise torch_error(TypeError, text)
+        return int(self.item())
+
+    def __bool__(self) -> bool:
+        if self.numel() != 1:
+            size = "no values" if self.numel() == 0 else "more than one value"
+            raise torch_error(RuntimeError, f"Boolean value of Tensor with {size} is ambiguous")
+        return bool(self.item())
+
+    def __len__(self) -> int:
+        if not self._shape:
+            raise torch_error(TypeError, "len() of a 0-d tensor")
+        return self._shape[0]
+
+    def __iter__(self) -> Iterator["Tensor"]:
+        if not self._shape:
+            raise torch_error(TypeError, "iteration over a 0-d tensor")
+        return iter(self.unbind(0))
+
+    def __contains__(self, number: Any) -> bool:
+        return bool((self == number).any())
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __format__(self, spec: str) -> str:
+        if self._shape:
+            return object.__format__(str(self), spec) if not spec else object.__format__(self, spec)
+        return format(self.item(), spec)
+
+    def __deepcopy__(self, memo: dict) -> "Tensor":
+        if self._node is not None:
+            text = "Only Tensors created explicitly by the user (graph leaves) support the deepcopy"
+            raise torch_error(
+                RuntimeError,
+                f"{text} protocol at the moment.  If you were attempting to deepcopy a module, this"
+                " may be because of a torch.nn.utils.weight_norm usage, see "
+                "https://github.com/pytorch/pytorch/pull/103001",
+            )
+        copy = new_tensor(list(self._numbers()), self._shape, self.dtype, type(self))
+        copy._is_leaf_with_slopes = self._is_leaf_with_slopes
+        memo[id(self)] = copy
+        return copy
+
+    def __reduce_ex__(self, _: Any) -> Any:
+        lack("pickling a tensor")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in ("shape", "T", "mT", "real", "imag"):
+            lack(f"writing to `Tensor.{name}`")
+        object.__setattr__(self, name, value)
+
+    # ---- slopes
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether slopes are carried back to or through this tensor."""
+        return node_of(self) is not None
+
+    @requires_grad.setter
+    def requires_grad(self, is_on: bool) -> None:
+        if is_on and self.dtype.kind < FLOAT:
+            text = "only Tensors of floating point and complex dtype can require gradients"
+            raise torch_error(RuntimeError, text)
+        if self._node is not None:
+            if is_on:
+                return
+            text = "you can only change requires_grad flags of leaf variables. If you want to use a"
+            raise torch_error(
+                RuntimeError,
+                f"{text} computed variable in a subgraph that doesn't require differentiation use "
+                "var_no_grad = var.detach().",
+            )
+        self._is_leaf_with_slopes = bool(is_on)
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether nothing on the tape has computed it."""
+        node_of(self)
+        return self._node is None
+
+    @property
+    def grad_fn(self) -> Node | None:
+        """The node of the operation that has computed it."""
+        node_of(self)
+        return self._node
+
+    @property
+    def _version(self) -> int:
+        return self._changes[0]
+
+    @property
+    def data(self) -> "Tensor":
+        """The same memory, of which the tape learns nothing."""
+        view = self.detach()
+        view._changes = [0]
+        return view
+
+    @data.setter
+    def data(self, new: "Tensor") -> None:
+        for name in ("_storage", "_shape", "_strides", "_offset", "dtype"):
+            object.__setattr__(self, name, getattr(new, name))
+
+    def detach(self) -> "Tensor":
+        """The same numbers, cut off from the tape."""
+        view = view_of_storage(self._storage, self._shape, self._strides, self._offset, self.dtype)
+        view._changes = self._changes
+        return view
+
+    def detach_(self) -> "Tensor":
+        """Cut this tensor off from the tape."""
+        self._node, self._is_leaf_with_slopes = None, False
+        return self
+
+    def requires_grad_(self, requires_grad: bool = True) -> "Tensor":
+        """Have slopes carried back to this leaf."""
+        if requires_grad and self.dtype.kind < FLOAT:
+            text = "only Tensors of floating point dtype can require gradients"
+            raise torch_error(RuntimeError, text)
+        self.requires_grad = requires_grad
+        return self
+
+    def retain_grad(self) -> None:
+        """Keep the slope of a tensor that was computed, too."""
+        if node_of(self) is None:
+            text = "can't retain_grad on Tensor that has requires_grad=False"
+            raise torch_error(RuntimeError, text)
+        if self._node is not None and all(x is not self for x in self._node.keeps):
+            self._node.keeps.append(self)
+
+    def backward(
+        self,
+        gradient: "Tensor | None" = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+    ) -> None:
+        """Carry slopes back to all leaves, and add them to what their `.grad` holds."""
+        if create_graph:
+            lack("`create_graph=True`")
+        if not self.requires_grad:
+            raise torch_error(RuntimeError, NO_SLOPES)
+        carry_back([self], [first_slope(self, gradient)], None, bool(retain_graph))
+
+    def _filled_with(self, number: float) -> "Tensor":
+        """One number everywhere, in the shape and type of this tensor."""
+        return new_tensor(
+            converted([number], float64, self.dtype) * self.numel(), self._shape, self.dtype
+        )
+
+    def _into_base(self) -> Callable:
+        """The slope of the base of a view, from that of the view."""
+        from scratchformer_course.page_torch.views import order_in, spread
+
+        base = self._base
+        assert base is not None
+        return functools.partial(spread, base._shape, order_in(base, self))
+
+
+def view_of_storage(
+    storage: Storage, shape: Shape, strides: Shape, offset: int, kind: dtype, cls: type = Tensor
+) -> Tensor:
+    """A tensor that reads this memory."""
+    tensor = object.__new__(cls)
+    tensor._storage, tensor._shape, tensor._strides = storage, shape, strides
+    tensor._offset, tensor.dtype, tensor._changes = offset, kind, [0]
+    for count in counting:
+        count()
+    return tensor
+
+
+def new_tensor(numbers: list, shape: Shape, kind: dtype = float32, cls: type = Tensor) -> Tensor:
+    """A tensor of these numbers, which its type can hold."""
+    return view_of_storage(Storage(numbers), shape, contiguous(shape), 0, kind, cls)
+
+
+def numbers_as(tensor: Tensor, kind: dtype) -> list:
+    """The numbers of a tensor in another type."""
+    return converted(tensor._numbers(), tensor.dtype, kind)
+
+
+def write(target: Tensor, numbers: list) -> None:
+    """Put numbers, in order, into the memory of a tensor, and count the change."""
+    own = target._storage.numbers
+    if target.numel() == len(own) and target.is_contiguous():
+        own[:] = numbers
+    else:
+        offsets = places(target._shape, target._strides, target._offset)
+        for place, number in zip(offsets, numbers, strict=True):
+            own[place] = number
+    target._changes[0] += 1
+
+
+def check_overlap(target: Tensor) -> None:
+    """Raise if a number stands at several indices, so that different ones would be written to it."""
+    if overlaps(target._shape, target._strides):
+        text = "unsupported operation: more than one element of the written-to tensor refers to"
+        raise torch_error(
+            RuntimeError,
+            f"{text} a single memory location. Please clone() the tensor before performing the "
+            "operation.",
+        )
+
+
+def check_writable(target: Tensor) -> None:
+    """Raise if the tape forbids to write into a tensor."""
+    if not is_grad_enabled():
+        return
+    if target._is_leaf_with_slopes and target._node is None:
+        view = "a view of " if target._base is not None else ""
+        text = f"{view}a leaf Variable that requires grad is being used in an in-place operation."
+        raise torch_error(RuntimeError, text)
+    base = target._base
+    if base is not None and base._is_leaf_with_slopes and base._node is None:
+        text = (
+            "a view of a leaf Variable that requires grad is being used in an in-place operation."
+        )
+        raise torch_error(RuntimeError, text)
+    if target._is_one_of_many and target.requires_grad:
+        raise torch_error(
+            RuntimeError,
+            f"Output 0 of {target._is_one_of_many} is a view and is being modified inplace. This "
+            "view is the output of a function that returns multiple views. Such functions do not "
+            "allow the output views to be modified inplace. You should replace the inplace "
+            "operation by an out-of-place one.",
+        )
