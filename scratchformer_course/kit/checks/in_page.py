@@ -55,7 +55,7 @@ def late(number: str) -> str:
 
 
 def remember(number: str, code: str) -> bool:
-    """Run an answer that has passed before, and say nothing: whether the chapter goes on with it."""
+    """Run an answer that passed before, silently; whether the chapter goes on with it."""
     return json.loads(run(number, code))["state"] == "passed"
 
 
