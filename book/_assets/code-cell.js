@@ -27,7 +27,11 @@ course.define("codeCell", () => {
     for (const [number, code] of Object.entries(answers)) {
       const cell = copy.cells[stubs[number]];
       if (!cell) continue;
-      const check = [cell.source].flat().join("").split("\n").filter((line) => CHECK.test(line));
+      const check = [cell.source]
+        .flat()
+        .join("")
+        .split("\n")
+        .filter((line) => CHECK.test(line));
       const isChecked = CHECK.test(code);
       cell.source = isChecked ? code : [code.trimEnd(), "", ...check].join("\n");
     }
