@@ -139,7 +139,7 @@ course.define("codeCell", () => {
     boxes.at(-1).element.append(line);
   }
 
-  const script = course.isPage && document.currentScript?.dataset;
+  const script = /** @type {any} */ (course.isPage && document.currentScript?.dataset);
   if (script) {
     const elsewhere = script.elsewhere.split(" ");
     const all = [...document.querySelectorAll("section[data-exercise]")];
