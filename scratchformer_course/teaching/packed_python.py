@@ -23,6 +23,7 @@ SHARED = (
     f"{COURSE}/kit/__init__.py",
     f"{COURSE}/kit/checks/*.py",
     f"{COURSE}/page_torch/**/*.py",
+    f"{COURSE}/page_torch/**/*.json",
     "scratchformer/**/*.py",
 )
 NOTEBOOK_ONLY = f"{COURSE}/page_torch/notebook_only.json"

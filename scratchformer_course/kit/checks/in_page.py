@@ -34,11 +34,11 @@ notebook: list[ast.stmt] = []  # what the notebook imports and defines, and no a
 
 def open_chapter(package: str) -> None:
     """Read the table of a slice, such as "ch01_bpe". Its exercises are solved at first."""
-    if importlib.util.find_spec("torch") is None:
+    if not _is_there("torch"):
         importlib.import_module("scratchformer_course.page_torch").install()
-    if importlib.util.find_spec("regex") is None:
+    if not _is_there("regex"):
         sys.modules["regex"] = importlib.import_module(f"{__package__}.regex_by_re")
-    if importlib.util.find_spec("tiktoken") is None:
+    if not _is_there("tiktoken"):
         sys.modules["tiktoken"] = ModuleType("tiktoken")  # a page calls nothing of it
         vars(sys.modules["tiktoken"])["Encoding"] = object
     table = importlib.import_module(f"scratchformer_course.{package}.exercises")
@@ -48,6 +48,10 @@ def open_chapter(package: str) -> None:
     for exercise in vars(table).values():
         if isinstance(exercise, Exercise):
             exercises[exercise.number], names[exercise.name] = exercise, exercise.right
+
+
+def _is_there(module: str) -> bool:
+    return module in sys.modules or importlib.util.find_spec(module) is not None
 
 
 def late(number: str) -> str:
