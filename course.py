@@ -135,7 +135,8 @@ def install() -> None:
 
 @command
 def book() -> None:
-    """build the site into _build/html; any warning fails"""
+    """build the site into _build/html, with Python for its exercises; any warning fails"""
+    tool("tools.javascript", "install")
     run(book_python().with_name("jupyter-book"), *BUILD)
     if not (ROOT / "_build" / "html" / "index.html").is_file():
         raise SystemExit("the build left no _build/html/index.html")
@@ -230,8 +231,7 @@ def pdf() -> None:
 
 @command
 def downloads() -> None:
-    """what is published: the site, its exercises with Python, and the bundle and the PDF in it"""
-    tool("tools.javascript", "install")
+    """what is published: the site, and the bundle and the PDF in it"""
     book()
     for name in ("bundle", "pdf", "downloads"):
         tool(f"tools.{name}")

@@ -67,7 +67,7 @@ PARTS = {
         [*PYTHON, "mypy"],
         [*PYTHON, "tools.javascript"],
     ],
-    "book": [BOOK],
+    "book": [[*PYTHON, "tools.javascript", "install"], BOOK],
     "unit": [any_order("tests", "--ignore=tests/site", "--ignore=tests/lone")],
     "site": [any_order("tests/site")],
     "notebooks": [notebooks("notebooks")],

@@ -1,5 +1,6 @@
 // Python in a worker of its own (Pyodide), which checks the code of exercises: what the worker runs.
-// A page sends it what code_ext.py has packed, then {number, code} of an exercise at a time.
+// A page sends it what code_ext.py has packed, then of an exercise at a time {number, code, earlier}:
+// `earlier` are [number, code] of the reader's answers before it, which the chapter goes on with.
 
 course.define("pythonWorker", () => {
   const NOWHERE = "https://pyodide.invalid/"; // Pyodide asks for files by an address
@@ -26,11 +27,15 @@ course.define("pythonWorker", () => {
   }
 
   // The functions of kit/checks/in_page.py
-  async function start({ wasm, library, lock, table, chapterPackage }) {
+  async function start({ wasm, library, lock, files, chapterPackage }) {
     answerFetches({ wasm, library });
-    const { loadPyodide } = /** @type {any} */ (globalThis);
-    const python = await loadPyodide({ indexURL: NOWHERE, lockFileContents: lock });
-    python.unpackArchive(bytes(table), "zip", { extractDir: "/course" });
+    const { loadPyodide, _createPyodideModule } = /** @type {any} */ (globalThis);
+    const python = await loadPyodide({
+      indexURL: NOWHERE,
+      lockFileContents: lock,
+      createPyodideModule: _createPyodideModule,
+    });
+    for (const zip of files) python.unpackArchive(bytes(zip), "zip", { extractDir: "/course" });
     python.runPython("import sys; sys.path.insert(0, '/course')");
     const inPage = python.pyimport("scratchformer_course.kit.checks.in_page");
     inPage.open_chapter(chapterPackage);
@@ -39,6 +44,7 @@ course.define("pythonWorker", () => {
 
   function serve() {
     const send = /** @type {(message: any) => void} */ (postMessage);
+    const known = new Map(); // number -> code of an answer that Python has met
     let started = null;
     globalThis.onmessage = async ({ data }) => {
       try {
@@ -48,6 +54,11 @@ course.define("pythonWorker", () => {
           return;
         }
         const inPage = await started;
+        for (const [number, code] of data.earlier) {
+          if (known.get(number) !== code) inPage.remember(number, code);
+          known.set(number, code);
+        }
+        known.set(data.number, data.code);
         send({ is: "begun", number: data.number, ...JSON.parse(inPage.late(data.number)) });
         const verdict = JSON.parse(inPage.run(data.number, data.code));
         send({ is: "verdict", number: data.number, ...verdict });

@@ -1,37 +1,45 @@
 """A Sphinx extension: the exercises of a chapter run in its page, where Pyodide is at hand.
 
-Pyodide is Python for browsers. `make lint` and `make downloads` fetch its core from npm, in the
-version that package.json pins, and the build needs no Node.js to put it into the site. Without it
-pages are as they were, and their exercises run in Jupyter and Colab alone.
+Pyodide is Python for browsers. `make book` fetches its core from npm, in the version that
+package.json pins, and the build needs no Node.js to put it into the site. Without it a box says
+what is missing, and the exercises run in Jupyter and Colab alone.
 
-A page from disk may not fetch, and may run scripts: so the core is one script, which comes with the
-first press of *Run*, and the Python files of the check engine and of the chapter's table another.
-A chapter is among them if its table says what its notebook has imported (IN_NOTEBOOK).
+A page from disk may not fetch, and may run scripts. So what comes with the first press of *Run* are
+three scripts: Pyodide's core, the Python files that all chapters share, and those of the chapter
+(teaching/packed_python.py). A fourth, the notebook without its outputs, comes when a reader wants
+it with his answers. An exercise that page_torch/notebook_only.json lists has no field.
+
+Pyodide loads its second half as a module, which a worker of a page from disk may not import. It
+takes that half ready as well, if it believes that its worker is of the new kind: hence `core`.
 """
 
 import base64
 import gzip
 import hashlib
-import importlib
-import io
 import json
 import re
-import zipfile
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
+from sphinx.util import logging
 
-ROOT = Path(__file__).resolve().parents[2]
+from scratchformer_course.teaching import packed_python as packed
+
 FOLDER = "_static/live"
-ENGINE = "scratchformer_course/kit/checks"
-# what tables import besides; the packages' __init__ files import the rest of them, and stay here
-EXTRA_FILES = ("scratchformer/files.py", "scratchformer/tokenizers/patterns.py")
 LICENCE_COMMENT = (
     "// Pyodide {}, https://pyodide.org, Mozilla Public License 2.0. In it is Python, under the"
     " licence of the Python Software Foundation.\n"
 )
+MODULE_ENDS = "export default _createPyodideModule;"
+MISSING = (
+    " This site was built without Python for the page:"
+    ' <code class="literal">make book</code> with npm at hand puts it in.'
+)
+BOX = re.compile(r'<section[^>]* data-exercise="([\d.]+)"')
+RUN = re.compile(r'(<p class="course-run">.*?)</p>', re.DOTALL)
+logger = logging.getLogger(__name__)
 
 
 def base64_of(data: bytes) -> str:
@@ -46,58 +54,98 @@ def core(root: Path) -> str:
     if not (folder / "package.json").is_file():
         return ""
     version = json.loads((folder / "package.json").read_text(encoding="utf-8"))["version"]
-    programs = [(folder / f"pyodide{part}.js").read_text("utf-8") for part in ("", ".asm")]
+    loader = (folder / "pyodide.js").read_text(encoding="utf-8")
+    module = (folder / "pyodide.asm.mjs").read_text(encoding="utf-8")
+    module = module.replace(MODULE_ENDS, "").replace("import.meta.url", "location.href")
+    programs = ["importScripts = undefined;", re.sub(r"//# sourceMapping.*", "", loader), module]
     lock = json.loads((folder / "pyodide-lock.json").read_text(encoding="utf-8"))
     description = {
-        "program": "\n".join(re.sub(r"//# sourceMappingURL.*", "", text) for text in programs),
+        "program": "\n".join(programs),
         "wasm": base64_of(gzip.compress((folder / "pyodide.asm.wasm").read_bytes(), mtime=0)),
         "library": base64_of((folder / "python_stdlib.zip").read_bytes()),
         "lock": {"info": lock["info"], "packages": {}},
     }
-    comment = LICENCE_COMMENT.format(version)
-    return f"{comment}course.descriptions.python = {json.dumps(description)};\n"
+    return LICENCE_COMMENT.format(version) + described("python", description)
 
 
-def files_of(package: str, root: Path = ROOT) -> bytes:
-    """A zip of the Python files that the exercises of a slice need, the same each time."""
-    engine = sorted(path.relative_to(root).as_posix() for path in (root / ENGINE).glob("*.py"))
-    archive = io.BytesIO()
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
-        for name in (*engine, f"scratchformer_course/{package}/exercises.py", *EXTRA_FILES):
-            info = zipfile.ZipInfo(name)  # of the first day of 1980
-            info.compress_type = zipfile.ZIP_DEFLATED
-            file.writestr(info, (root / name).read_bytes())
-    return archive.getvalue()
+def described(name: str, description: Any) -> str:
+    """A script that brings a description, and does nothing else."""
+    return f"course.descriptions[{json.dumps(name)}] = {json.dumps(description)};\n"
 
 
-def runs_in_page(package: str) -> bool:
-    """Whether the exercises of a slice can be run in its page."""
-    table = importlib.import_module(f"scratchformer_course.{package}.exercises")
-    return hasattr(table, "IN_NOTEBOOK")
+@lru_cache(maxsize=1)
+def shared() -> str:
+    """The Python files of all chapters, as a script."""
+    return described("course-python", base64_of(packed.shared_files()))
+
+
+def notebook_without_outputs(package: str) -> dict[str, Any]:
+    """A chapter's notebook, and the place of each exercise's stub among its cells."""
+    path = packed.ROOT / f"notebooks/{package[2:]}.ipynb"
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            cell |= {"outputs": [], "execution_count": None}
+    return {"notebook": notebook, "stubs": packed.stubs(notebook), "file": path.name}
+
+
+def write_script(app: Sphinx, context: dict, name: str, text: str) -> str:
+    """Put a script into the site; its address, seen from the page."""
+    file = f"{FOLDER}/{name}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.js"
+    path = Path(app.outdir, file)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.is_file():
+        path.write_text(text, encoding="utf-8")
+    return context["pathto"](file, resource=True)
 
 
 def add_files(app: Sphinx, pagename: str, _: str, context: dict, doctree: Any) -> None:
     """`html-page-context`: what a page needs for its exercises to run, and where Python is."""
     chapter = re.fullmatch(r"notebooks/(\d\d_\w+)", pagename)
-    if not chapter or "data-exercise=" not in context.get("body", ""):
+    numbers = BOX.findall(context.get("body", "")) if chapter else []
+    if chapter is None or not numbers:
         return
     package, python = f"ch{chapter[1]}", core(Path(app.srcdir))
-    if not python or not runs_in_page(package):
+    if not python:
+        context["body"] = RUN.sub(rf"\1{MISSING}</p>", context["body"])
         return
-    table = f"course.descriptions.{package} = {json.dumps(base64_of(files_of(package)))};\n"
-    addresses = []
-    for name, text in (("python", python), (f"{package}-exercises", table)):
-        file = f"{FOLDER}/{name}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.js"
-        path = Path(app.outdir, file)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-        addresses.append(context["pathto"](file, resource=True))
-    attributes = {"data-package": package, "data-scripts": " ".join(addresses)}
+    elsewhere = [number for number in numbers if number in packed.notebook_only()]
+    if elsewhere == numbers:
+        return
+    notebook = described(f"notebook-{package}", notebook_without_outputs(package))
+    scripts = {
+        "python": python,
+        "course-python": shared(),
+        f"{package}-exercises": described(package, base64_of(packed.chapter_files(package))),
+    }
+    attributes = {
+        "data-package": package,
+        "data-scripts": " ".join(write_script(app, context, *pair) for pair in scripts.items()),
+        "data-notebook": write_script(app, context, f"{package}-notebook", notebook),
+        "data-elsewhere": " ".join(elsewhere),
+    }
     app.add_js_file("python-worker.js", priority=900, defer="defer")
-    app.add_js_file("code-cell.js", priority=901, defer="defer", **attributes)
+    app.add_js_file("page-python.js", priority=901, defer="defer")
+    app.add_js_file("code-field.js", priority=901, defer="defer")
+    app.add_js_file("code-cell.js", priority=902, defer="defer", **attributes)
+
+
+def tell(app: Sphinx, error: Exception | None) -> None:
+    """`build-finished`: one line on how many exercises run in their pages."""
+    pages = [
+        Path(app.outdir, f"{name}.html") for name in app.env.found_docs if "notebooks/" in name
+    ]
+    numbers = [n for path in pages if path.is_file() for n in BOX.findall(path.read_text("utf-8"))]
+    elsewhere = [number for number in packed.notebook_only() if number in numbers]
+    if error is None and core(Path(app.srcdir)):
+        others = f"; in the notebook only: {', '.join(elsewhere)}" if elsewhere else ""
+        logger.info(f"exercises: {len(numbers) - len(elsewhere)} run in their pages{others}")
+    elif error is None:
+        logger.info("exercises: none runs in its page; Pyodide is not in node_modules")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Register the hook."""
+    """Register the hooks."""
     app.connect("html-page-context", add_files)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+    app.connect("build-finished", tell)
+    return {"version": "2", "parallel_read_safe": True, "parallel_write_safe": True}

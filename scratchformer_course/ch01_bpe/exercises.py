@@ -1,6 +1,5 @@
 """The exercises of chapter 1, byte-pair encoding. Imports no torch."""
 
-from collections import Counter
 from itertools import pairwise
 
 import regex
@@ -12,9 +11,6 @@ from scratchformer_course.kit.checks.engine import Call, exercise
 from scratchformer_course.kit.checks.mistakes import edits, mistake
 from scratchformer_course.kit.checks.question import number
 from scratchformer_course.kit.checks.verdict import expect
-
-# what the notebook has imported or made before an exercise, for those who write it in the page
-IN_NOTEBOOK = {"Counter": Counter, "pairwise": pairwise, "regex": regex, "PATTERN": PATTERN}
 
 
 def right_count_pairs(words):

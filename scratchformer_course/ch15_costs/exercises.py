@@ -1,11 +1,7 @@
 """The exercises of chapter 15, costs: parameters, memory, tokens a second."""
 
-import math
-
 from scratchformer_course.kit.checks import exercise, number
 from scratchformer_course.kit.checks.cases import drawn
-
-IN_NOTEBOOK = {"math": math}  # what is imported there, for those who write an exercise in the page
 
 
 def right_gpt_parameters(vocab_size, context_length, d_model, n_layers):

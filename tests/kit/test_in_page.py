@@ -1,5 +1,6 @@
 """Exercises checked as in a page: in the only thread, without what a browser's Python lacks."""
 
+import ast
 import io
 import json
 import re
@@ -11,17 +12,16 @@ import zipfile
 import pytest
 import regex
 
-from book._ext.code_ext import files_of, runs_in_page
 from scratchformer.tokenizers.patterns import GPT2_PATTERN, SMOLLM2_PATTERN
 from scratchformer_course.kit.checks import in_page, regex_by_re
+from scratchformer_course.teaching import packed_python
 from tests.chapters.tables import EXERCISES
 
-PACKAGES = ["ch01_bpe", "ch15_costs"]  # those without PyTorch
-# the engine alone, in a Python that finds nothing else
+PACKAGES = ["ch01_bpe", "ch05_averaging", "ch15_costs"]
+# what a page gets, in a Python that finds nothing else
 ALONE = """
 import sys
 sys.path[:] = [folder, *(path for path in sys.path if "site-packages" not in path)]
-sys.modules.update(dict.fromkeys(("torch", "numpy", "tiktoken")))
 from scratchformer_course.kit.checks import in_page
 in_page.open_chapter(package)
 for number, each in in_page.exercises.items():
@@ -34,6 +34,8 @@ def chapter():
     in_page.exercises.clear()
     in_page.names.clear()
     in_page.open_chapter("ch01_bpe")
+    notebook = json.loads((packed_python.ROOT / "notebooks/01_bpe.ipynb").read_text("utf-8"))
+    in_page.notebook[:] = ast.parse(packed_python.in_notebook(notebook)).body
 
 
 def run(code, number="1.1"):
@@ -43,14 +45,36 @@ def run(code, number="1.1"):
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_what_a_page_gets_needs_nothing_but_python_and_is_the_same_each_time(package, tmp_path):
-    assert runs_in_page(package)
-    packed = files_of(package)
-    assert packed == files_of(package) and len(packed) < 60_000
-    zipfile.ZipFile(io.BytesIO(packed)).extractall(tmp_path)
+    packed = packed_python.chapter_files(package)
+    assert packed == packed_python.chapter_files(package) and len(packed) < 10_000
+    for files in (packed, packed_python.shared_files()):
+        zipfile.ZipFile(io.BytesIO(files)).extractall(tmp_path)
     code = f"folder, package = {str(tmp_path)!r}, {package!r}\n{ALONE}"
     process = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True)
     verdicts = [json.loads(line)["state"] for line in process.stdout.splitlines()]
     assert verdicts == ["passed"] * len(EXERCISES[package[2:]]), process.stderr
+
+
+@pytest.mark.parametrize(
+    ("notebook", "defined", "left_out"),
+    [
+        ("07_multi_head", "def turn_back_solution(b)", "def split_heads"),  # an exercise itself
+        ("14_encoder_decoder", "def split_heads(x, n_heads)", "class CrossAttention"),
+        ("01_bpe", "PATTERN = ", "matplotlib"),
+    ],
+)
+def test_a_page_gets_what_the_answers_of_a_notebook_use(notebook, defined, left_out):
+    path = packed_python.ROOT / f"notebooks/{notebook}.ipynb"
+    code = packed_python.in_notebook(json.loads(path.read_text("utf-8")))
+    assert defined in code and left_out not in code
+
+
+def test_an_answer_that_passed_is_remembered_without_a_word(chapter, capsys):
+    code = "def count_pairs(words):\n    return checks.right_count_pairs(words)\n"
+    assert in_page.remember("1.1", f"print('mine')\n{code}") and capsys.readouterr().out == ""
+    assert in_page.names["count_pairs"] is not in_page.exercises["1.1"].right
+    assert not in_page.remember("1.1", "def count_pairs(words):\n    return {}")
+    assert in_page.names["count_pairs"] is in_page.exercises["1.1"].right
 
 
 def test_the_chapter_goes_on_with_the_readers_function_only_if_it_is_right(chapter):

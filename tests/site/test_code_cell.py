@@ -1,17 +1,20 @@
 """The cells of exercises that run in their pages: the words of the notebook, in real browsers.
 
-They are there where the site was built with Pyodide, which npm fetches.
+They are there where the site was built with Pyodide, which `make book` fetches by npm.
 """
 
 import json
 import re
+from types import SimpleNamespace
 
 import nbformat
 import pytest
 from bs4 import BeautifulSoup
 
+from book._ext import code_ext
 from lab.firefox import PROGRAM, Firefox
 from scratchformer_course.kit.checks import in_page
+from scratchformer_course.teaching import packed_python
 from tests.chapters.tables import EXERCISES, PATIENCE
 from tests.node import Node
 from tests.site.browsing import DESK, PHONE, TOO_SMALL, axe_finds, opened, parsed, reload
@@ -19,7 +22,7 @@ from tests.site.conftest import ROOT
 
 CHAPTERS = ["01_bpe", "15_costs"]
 BOX = 'section[data-exercise="1.1"]'
-REASON = "The site is built without Pyodide: no exercise ran in its page (npm ci, then make book)."
+REASON = "The site is built without Pyodide: no exercise ran in its page (make book, with npm)."
 RUN = """([number, code]) => new Promise((done) => {
   const cell = document.querySelector(`section[data-exercise="${number}"] .course-code`);
   const status = cell.querySelector("[role=status]");
@@ -39,6 +42,13 @@ PASSES = """def count_pairs(words):
         for pair in pairwise(word):
             counts[pair] += n
     return counts
+"""
+# 1.2, which can be told from the table's, and 1.3, which prints whether that is what it finds
+MINE = """merge_pair = lambda word, pair: checks.right_merge_pair(word, pair)
+merge_pair.is_mine = True
+"""
+FINDS_MINE = """print(f"mine: {hasattr(merge_pair, 'is_mine')}")
+encode_chunk = checks.right_encode_chunk
 """
 ENDLESS = """def count_pairs(words):
     while True:
@@ -66,16 +76,34 @@ def answers(chapter):
         if number := re.match(r"# @title Worked solution (\d+\.\d)", cell.source):
             html = cell.outputs[-1]["data"]["text/html"]
             words = BeautifulSoup(html, "html.parser").get_text()
-            yield [number[1], cell.source.replace("_solution", "")], words
+            yield [number[1], re.sub("_?[sS]olution\\b", "", cell.source)], words
 
 
 def test_python_is_a_script_of_its_own_that_no_page_loads_by_itself(built):
-    for path in built.glob("notebooks/*.html"):
+    shared = set()
+    for chapter, table in EXERCISES.items():
+        path = built / "notebooks" / f"{chapter}.html"
+        elsewhere = {exercise.number for exercise in table} & {*packed_python.notebook_only()}
         scripts = parsed(path).select("script[data-scripts]")
-        assert len(scripts) == (path.stem in CHAPTERS), path
-        for address in " ".join(script["data-scripts"] for script in scripts).split():
-            assert (path.parent / address).is_file()
-            assert not parsed(path).select(f"script[src='{address}']")
+        assert len(scripts) == (len(elsewhere) < len(table)), path
+        for script in scripts:
+            assert {*script["data-elsewhere"].split()} == elsewhere
+            addresses = script["data-scripts"].split()
+            shared.add((*addresses[:2],))
+            for address in (*addresses, script["data-notebook"]):
+                assert (path.parent / address).is_file()
+                assert not parsed(path).select(f"script[src='{address}']")
+    assert len(shared) == 1
+
+
+def test_a_site_without_python_says_what_is_missing(tmp_path):
+    code_ext.core.cache_clear()
+    run = '<p class="course-run">To run it, open it.</p>'
+    context = {"body": f'<section class="x" data-exercise="5.1">{run}</section>'}
+    app = SimpleNamespace(srcdir=tmp_path)
+    code_ext.add_files(app, "notebooks/05_averaging", "", context, None)
+    code_ext.core.cache_clear()
+    assert "open it. This site was built without Python for the page" in context["body"]
 
 
 EDITS = [  # key, text, what is selected; then text and selection
@@ -88,9 +116,9 @@ EDITS = [  # key, text, what is selected; then text and selection
 
 
 def test_keys_indent():
-    in_node = Node("../book/_assets/code-cell.js")
+    in_node = Node("../book/_assets/code-field.js")
     for key, text, selected, expected in EDITS:
-        body = "return course.codeCell.edit(input.key, input.text, ...input.selected)"
+        body = "return course.codeField.edit(input.key, input.text, ...input.selected)"
         edit = in_node(body, key=key, text=text, selected=selected)
         after = text[: edit["from"]] + edit["insert"] + text[edit["to"] :]
         assert (after, edit["start"], edit["end"]) == expected
@@ -151,7 +179,8 @@ def test_it_is_written_run_stopped_kept_and_printed(browser, built, server, axe,
         assert page.evaluate("document.activeElement.textContent") == "Run"
         field.fill(ENDLESS)
         button(page, "Run").click()
-        wait_for_status(page, "Checking")
+        wait_for_status(page, "Still checking")
+        assert re.fullmatch(r"Still checking, \d+ s …", status(page).inner_text())
         with page.workers[0].expect_event("close"):
             button(page, "Stop").click()
         assert status(page).inner_text() == "It was stopped."
@@ -167,6 +196,37 @@ def test_it_is_written_run_stopped_kept_and_printed(browser, built, server, axe,
         page.emulate_media(media="screen")
         button(page, "Start over").click()
         assert field.input_value() == stub and not button(page, "Start over").is_visible()
+
+
+@pytest.mark.parametrize("way", ["from a server", "from disk"])
+def test_an_answer_is_used_after_a_reload_and_goes_into_the_notebook(browser, built, server, way):
+    folder = server if way == "from a server" else f"{built.as_uri()}/"
+    with opened(browser, f"{folder}notebooks/01_bpe.html") as page:
+        page.wait_for_timeout(300)
+        assert page.workers == []  # Python waits for the first press of a visit
+        assert "passed" in page.evaluate(RUN, ["1.2", MINE])
+        with page.expect_worker():  # and then starts by itself
+            reload(page)
+        page.evaluate(RUN, ["1.3", FINDS_MINE])
+        shown = page.locator('section[data-exercise="1.3"] .course-code [role=status]')
+        assert "mine: True" in shown.inner_text()
+        broken = MINE.replace("True", "1 / 0")
+        page.evaluate(RUN, ["1.2", broken])
+        page.evaluate(RUN, ["1.3", FINDS_MINE])
+        assert "mine: False" in shown.inner_text()
+
+        with page.expect_download() as download:
+            page.get_by_role("button", name="Download with my answers").click()
+        assert download.value.suggested_filename == "01_bpe.ipynb"
+        notebook = nbformat.read(download.value.path(), as_version=4)
+        nbformat.validate(notebook)
+    original = nbformat.read(ROOT / "notebooks/01_bpe.ipynb", as_version=4)
+    cells = [*zip(notebook.cells, original.cells, strict=True)]
+    assert [mine.source for mine, cell in cells if mine.source != cell.source] == [
+        f"{broken}\nchecks.merge_pair(merge_pair)",
+        f"{FINDS_MINE}\nchecks.encode_chunk(encode_chunk)",
+    ]
+    assert not any(cell.get("outputs") for cell in notebook.cells)
 
 
 def test_python_that_hangs_is_ended_and_files_that_are_missing_are_asked_for_again(

@@ -1,7 +1,6 @@
 """Each number of `paper.md` is counted anew, and it names the work that `CITATION.cff` names."""
 
 import re
-from importlib import import_module
 
 import nbformat
 import yaml
@@ -11,6 +10,7 @@ import scratchformer
 from scratchformer.shipped import shipped_record
 from scratchformer_course.kit import chapter_facts
 from scratchformer_course.measurements import load_measurements
+from scratchformer_course.teaching.packed_python import notebook_only
 from scratchformer_course.teaching.tables import chapters, exercises
 from tests.quoted_numbers import NUMBER
 
@@ -22,7 +22,6 @@ RELEASE, EXAMINED = list(load_measurements("in_public")["releases"].items())[-1]
 def counted():
     """The numbers of the paper, from the tables, the notebooks and the measurements."""
     tables = {name: exercises(name) for name in chapters()}
-    modules = (import_module(f"scratchformer_course.ch{name}.exercises") for name in tables)
     cells = [c for path in NOTEBOOKS for c in nbformat.read(path, 4).cells if c.cell_type == "code"]
     tags = [cell.metadata.get("tags", ()) for cell in cells if cell.outputs]
     shipped, losses = (shipped_record("tiny-shakespeare")[key] for key in ("parameters", "losses"))
@@ -34,11 +33,7 @@ def counted():
         "exercises": sum(map(len, tables.values())),
         "right answers": sum(len(e.solutions) for table in tables.values() for e in table),
         "mistakes": sum(len(e.mistakes) for table in tables.values() for e in table),
-        "in the page": sum(
-            len(table)
-            for table, module in zip(tables.values(), modules, strict=True)
-            if hasattr(module, "IN_NOTEBOOK")
-        ),
+        "in the page": sum(map(len, tables.values())) - len(notebook_only()),
         "parameters": f"{shipped:,}",
         "loss": f"{losses['validation']:.2f}",
         "loss of the best table": f"{min(losses['counted'].values()):.2f}",

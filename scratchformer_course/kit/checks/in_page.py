@@ -1,8 +1,11 @@
 """An exercise in a page: a reader's code runs as it would in the notebook, and its check answers.
 
 The page's worker (book/_assets/python-worker.js) calls `open_chapter` once, and for each press of
-*Run* first `late`, then `run`. The page ends a worker that does not come back, and says what `late`
-has returned.
+*Run* first `remember` with each earlier answer that has passed and is new to it, then `late`, then
+`run`. The page ends a worker that does not come back, and says what `late` has returned.
+
+What the chapter's notebook imports and defines is in `in_notebook.py`, which the build has written
+(teaching/packed_python.py): an answer gets of it what it names.
 """
 
 import ast
@@ -13,6 +16,8 @@ import io
 import json
 import linecache
 import sys
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from scratchformer_course.kit.checks.call import failure
@@ -24,22 +29,39 @@ PRINTED = 4000  # characters of what a reader's code prints are shown
 
 exercises: dict[str, Exercise] = {}  # those of the chapter, by number
 names: dict[str, Any] = {}  # what the chapter's code finds, as in its notebook
+notebook: list[ast.stmt] = []  # what the notebook imports and defines, and no answer has named yet
 
 
 def open_chapter(package: str) -> None:
     """Read the table of a slice, such as "ch01_bpe". Its exercises are solved at first."""
-    if importlib.util.find_spec("regex") is None:
+    if not _is_there("torch"):
+        importlib.import_module("scratchformer_course.page_torch").install()
+    if not _is_there("regex"):
         sys.modules["regex"] = importlib.import_module(f"{__package__}.regex_by_re")
+    if not _is_there("tiktoken"):
+        sys.modules["tiktoken"] = ModuleType("tiktoken")  # a page calls nothing of it
+        vars(sys.modules["tiktoken"])["Encoding"] = object
     table = importlib.import_module(f"scratchformer_course.{package}.exercises")
-    names.update({"__name__": "__main__", "checks": table}, **getattr(table, "IN_NOTEBOOK", {}))
+    names.update({"__name__": "__main__", "checks": table})
+    written = Path(str(table.__file__)).with_name("in_notebook.py")
+    notebook[:] = ast.parse(written.read_text("utf-8")).body if written.is_file() else []
     for exercise in vars(table).values():
         if isinstance(exercise, Exercise):
             exercises[exercise.number], names[exercise.name] = exercise, exercise.right
 
 
+def _is_there(module: str) -> bool:
+    return module in sys.modules or importlib.util.find_spec(module) is not None
+
+
 def late(number: str) -> str:
     """JSON of the seconds for a run, and of the verdict on one that takes longer."""
     return json.dumps({"seconds": LIMIT, "late": _told(exercises[number].late(LIMIT))})
+
+
+def remember(number: str, code: str) -> bool:
+    """Run an answer that passed before, silently; whether the chapter goes on with it."""
+    return json.loads(run(number, code))["state"] == "passed"
 
 
 def run(number: str, code: str) -> str:
@@ -73,6 +95,7 @@ def _define(code: str, file: str) -> str:
     try:
         tree = ast.parse(code, file)
         tree.body = [x for x in tree.body if not ast.unparse(x).startswith("checks.")]
+        _lend(tree)
         exec(compile(tree, file, "exec"), names)
     except SyntaxError as error:
         place = f"in line {error.lineno}: `{(error.text or '').strip()}`"
@@ -82,3 +105,30 @@ def _define(code: str, file: str) -> str:
     except Exception as error:
         return failure(error, file)
     return ""
+
+
+def _lend(tree: ast.Module) -> None:
+    """Run those statements of the notebook that define what the code names."""
+    wanted, lent = _named(tree), []
+    for statement in reversed(notebook):  # what is used is defined above
+        if wanted & defined(statement):
+            wanted |= _named(statement)
+            lent.append(statement)
+    for statement in reversed(lent):
+        notebook.remove(statement)
+        with contextlib.suppress(ImportError):  # then the code's own line says what is not there
+            exec(compile(ast.Module([statement], []), "<notebook>", "exec"), names)
+
+
+def _named(tree: ast.AST) -> set[str]:
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+
+
+def defined(statement: ast.stmt) -> set[str]:
+    """The names that a statement of a notebook gives to what it makes."""
+    if isinstance(statement, ast.Import | ast.ImportFrom):
+        return {(alias.asname or alias.name).partition(".")[0] for alias in statement.names}
+    if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+        return {statement.name}
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    return {x.id for target in targets for x in ast.walk(target) if isinstance(x, ast.Name)}

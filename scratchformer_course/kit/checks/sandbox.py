@@ -25,7 +25,7 @@ def alarm(seconds: float) -> Iterator[None]:
     """Raise `TooLate` inside after these seconds (0: never), then each second until it gets out.
 
     Windows has no such alarm, and only the main thread hears it: elsewhere a loop without end goes
-    on until the reader interrupts it. A page ends the worker in which Python runs (code-cell.js).
+    on until the reader interrupts it. A page ends the worker in which Python runs (page-python.js).
     """
     is_main = threading.current_thread() is threading.main_thread()
     if not is_main or not hasattr(signal, "setitimer"):
