@@ -38,8 +38,27 @@ course.define("pythonWorker", () => {
     for (const zip of files) python.unpackArchive(bytes(zip), "zip", { extractDir: "/course" });
     python.runPython("import sys; sys.path.insert(0, '/course')");
     const inPage = python.pyimport("scratchformer_course.kit.checks.in_page");
-    inPage.open_chapter(chapterPackage);
+    inPage.open_chapter(chapterPackage, product);
     return inPage;
+  }
+
+  // The n × m numbers of a product, from n × k of one matrix and m × k of the other, turned. Python's
+  // arrays of doubles are read where they lie (page_torch/products.py).
+  function product(left, right, n, k, m) {
+    const buffers = [left, right].map((array) => array.getBuffer("f64"));
+    const [a, b] = buffers.map(({ data }) => data);
+    const numbers = new Float64Array(n * m);
+    for (let row = 0, to = 0; row < n; row += 1) {
+      for (let column = 0; column < m; column += 1, to += 1) {
+        let sum = 0;
+        for (let i = row * k, j = column * k, end = i + k; i < end; i += 1, j += 1) {
+          sum += a[i] * b[j];
+        }
+        numbers[to] = sum;
+      }
+    }
+    for (const buffer of buffers) buffer.release();
+    return numbers;
   }
 
   function serve() {

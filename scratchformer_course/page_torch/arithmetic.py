@@ -127,7 +127,8 @@ def binary(
     """An operation on two, from that on two numbers.
 
     `slopes` are functions of (slope of the result, a, b, result). `needs` names, for the slope of
-    a and for that of b, which of "a", "b" and the result "o" it uses. Types below `least` become the default type of that kind.
+    a and for that of b, which of "a", "b" and the result "o" it uses. Types below `least` become
+    the default type of that kind.
     """
 
     def operation(a: Any, b: Any) -> Any:
@@ -139,8 +140,7 @@ def binary(
         if kind.kind < least:
             kind = DEFAULTS[least]
         shape = common_shape(a, b)
-        pairs = zip(numbers_of(a, kind, shape), numbers_of(b, kind, shape), strict=True)
-        numbers = [compute(x, y) for x, y in pairs]
+        numbers = list(map(compute, numbers_of(a, kind, shape), numbers_of(b, kind, shape)))
         if result is not None:
             return laid_out(new_tensor(numbers, shape, result), a, b)
         out = laid_out(new_tensor(rounded(numbers, kind), shape, kind), a, b)

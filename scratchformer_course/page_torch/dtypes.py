@@ -134,6 +134,8 @@ def converted(numbers: list, source: dtype, target: dtype) -> list:
         numbers = [x.real for x in numbers]
     if target.kind == INTEGER:
         return rounded([int(x) if math.isfinite(x) else -(2**63) for x in numbers], target)
+    if target.kind == FLOAT and source.kind >= FLOAT:
+        return rounded(numbers, target)
     if target.kind == FLOAT:
         return rounded([_as_float(x) for x in numbers], target)
     return rounded([complex(x) for x in numbers], target)

@@ -81,17 +81,16 @@ class Generator:
         high = self.word()
         return high << 32 | self.word()
 
-    def single(self) -> float:
-        """A number from 0 to below 1, of 24 bits."""
-        return (self.word() & 0xFFFFFF) / 2**24
-
     def double(self) -> float:
         """A number from 0 to below 1, of 53 bits."""
         return (self.long_word() & 2**53 - 1) / 2**53
 
-    def uniform(self, kind: dtype) -> float:
-        """A number from 0 to below 1, of as many bits as the type has."""
-        return self.double() if kind is float64 else self.single()
+    def uniforms(self, n: int, kind: dtype) -> list[float]:
+        """n numbers from 0 to below 1, of as many bits as the type has."""
+        if kind is float64:
+            return [self.double() for _ in range(n)]
+        bits, last = self.twister.getrandbits, 2**24 - 1
+        return [(bits(32) & last) / 2**24 for _ in range(n)]
 
     def normal(self) -> float:
         """A normal number; they are made in pairs, and one waits."""
@@ -107,11 +106,11 @@ class Generator:
         """n normal numbers of a type."""
         if n < BLOCK:
             return rounded([self.normal() for _ in range(n)], kind)
-        numbers = [self.uniform(kind) for _ in range(n)]
+        numbers = self.uniforms(n, kind)
         for start in range(0, n - BLOCK + 1, BLOCK):
             _make_normal(numbers, start)
         if n % BLOCK:  # the last block overlaps with the one before it
-            numbers[n - BLOCK :] = [self.uniform(kind) for _ in range(BLOCK)]
+            numbers[n - BLOCK :] = self.uniforms(BLOCK, kind)
             _make_normal(numbers, n - BLOCK)
         return rounded(numbers, kind)
 
@@ -162,7 +161,7 @@ def _new(sizes: tuple, draw: str, named: dict[str, Any]) -> Tensor:
     if draw == "randn":
         numbers = source.normals(n, kind)
     else:
-        numbers = rounded([source.uniform(kind) for _ in range(n)], kind)
+        numbers = rounded(source.uniforms(n, kind), kind)
     place, needs_slopes = named.pop("device", None), named.pop("requires_grad", False)
     if named:
         lack(f"`torch.{draw}({', '.join(named)}=…)`")
@@ -228,7 +227,8 @@ def normal(
 def bernoulli(x: Tensor, *, generator: Generator | None = None) -> Tensor:
     """1 with the probability that x gives, else 0."""
     source = generator or default_generator
-    numbers = [float(source.uniform(x.dtype) < p) for p in x._numbers()]
+    draws = zip(source.uniforms(x.numel(), x.dtype), x._numbers(), strict=True)
+    numbers = [float(draw < p) for draw, p in draws]
     return new_tensor(numbers, x._shape, x.dtype)
 
 
@@ -288,12 +288,23 @@ def _fill(x: Tensor, numbers: list) -> Tensor:
 
 def normal_(x: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Tensor:
     """Write normal numbers."""
-    return assign(x, randn(*x._shape, dtype=x.dtype, generator=generator) * std + mean)
+    numbers = (generator or default_generator).normals(x.numel(), x.dtype)
+    return _fill(x, _scaled(numbers, std, mean, x.dtype))
 
 
 def uniform_(x: Tensor, a: float = 0.0, b: float = 1.0, *, generator: Any = None) -> Tensor:
     """Write uniform numbers from a to below b."""
-    return assign(x, rand(*x._shape, dtype=x.dtype, generator=generator) * (b - a) + a)
+    numbers = (generator or default_generator).uniforms(x.numel(), x.dtype)
+    return _fill(x, _scaled(numbers, b - a, a, x.dtype))
+
+
+def _scaled(numbers: list[float], scale: float, start: float, kind: dtype) -> list[float]:
+    """scale · x + start, rounded after each step."""
+    if kind.kind != FLOAT:
+        lack(f"random numbers of `{kind}`")
+    scale, start = rounded([scale, start], kind)
+    numbers = rounded([scale * x for x in numbers], kind) if scale != 1 else numbers
+    return [x + start for x in numbers] if start else numbers
 
 
 def bernoulli_(x: Tensor, p: float = 0.5, *, generator: Generator | None = None) -> Tensor:

@@ -26,8 +26,8 @@ VALID = (
     "indices (got {})"
 )
 NO_AXES = (
-    "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
-    "convert a 0-dim tensor to a number"
+    "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ "
+    "to convert a 0-dim tensor to a number"
 )
 Advanced = list[tuple[int, Tensor]]  # axis of the view, and ids or a mask
 

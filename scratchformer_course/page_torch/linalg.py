@@ -125,7 +125,8 @@ def svd(A: Tensor, full_matrices: bool = True) -> SVD:
     u = [list(column) for column in zip(*_rows(A), strict=True)]
     v = [[float(i == j) for i in range(n)] for j in range(n)]
     for _ in range(SWEEPS):
-        if not any([_rotated(u, v, p, q) for p in range(n) for q in range(p + 1, n)]):
+        pairs = [(p, q) for p in range(n) for q in range(p + 1, n)]
+        if not sum(_rotated(u, v, *pair) for pair in pairs):
             break
     lengths = [math.sqrt(sum(x * x for x in column)) for column in u]
     order = sorted(range(n), key=lambda i: -lengths[i])

@@ -17,7 +17,7 @@ ALIASES: dict[str, int | str] = {"input": 0, "other": 1, "axis": "dim", "keepdim
 
 
 class NotInPage(BaseException):
-    """Real PyTorch may know this. It is no `Exception`, so that a reader's code does not catch it."""
+    """Real PyTorch may know this. It is no `Exception`, which a reader's code might catch."""
 
 
 lacking: list[str] = []  # what was asked for in vain, even if a bare `except:` has caught it

@@ -2,6 +2,7 @@
 
 import cmath
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -58,14 +59,15 @@ def unary(
         function = compute if kind.kind < COMPLEX else of_complex
         if function is None:
             lack(f"`torch.{name}` of complex numbers")
-        numbers = rounded([_at(function, number) for number in own], kind)
+        numbers = rounded(_mapped(function, own), kind)
         out = laid_out(new_tensor(numbers, x._shape, kind), x)
         if slope is None or kind.kind != FLOAT:
             return _refused(out, x, name) if kind.kind == COMPLEX else out
 
         def back(g: Tensor) -> Tensor:
-            triples = zip(g._numbers(), own, numbers, strict=True)
-            slopes = [_carried(g, slope, x, y) for g, x, y in triples]
+            factors = _mapped(slope, own, numbers)
+            pairs = zip(g._numbers(), factors, strict=True)
+            slopes = [0.0 if factor is False else number * factor for number, factor in pairs]
             return new_tensor(rounded(slopes, g.dtype), x._shape, g.dtype)
 
         saved = [x] if saves == INPUT else [out] if saves else []
@@ -74,12 +76,6 @@ def unary(
     operation.__name__ = name
     UNARY[name] = operation
     return operation
-
-
-def _carried(g: float, slope: Callable, x: float, y: float) -> float:
-    """g times the slope at a number. False stands for no way back, whatever g is."""
-    own = _at(lambda number: slope(number, y), x)
-    return 0.0 if own is False else g * own
 
 
 def _refused(out: Tensor, x: Tensor, name: str) -> Tensor:
@@ -91,13 +87,19 @@ def _refused(out: Tensor, x: Tensor, name: str) -> Tensor:
     return record(out, "", (x, back))
 
 
-def _at(function: Callable, number: Any) -> Any:
+def _mapped(function: Callable, *numbers: list) -> list:
+    """A function of each number; inf and nan for those at which Python raises."""
+    try:
+        return list(map(function, *numbers))
+    except (ArithmeticError, ValueError):
+        return [_at(function, *some) for some in zip(*numbers, strict=True)]
+
+
+def _at(function: Callable, *some: Any) -> Any:
     """f(x); where Python raises, inf if the result is too large, and nan if there is none."""
     try:
-        return function(number)
-    except OverflowError:
-        return math.inf
-    except ZeroDivisionError:
+        return function(*some)
+    except ArithmeticError:
         return math.inf
     except ValueError:
         return math.nan
@@ -236,20 +238,21 @@ def round_(x: Tensor, decimals: int = 0) -> Tensor:
     return record(out, "RoundBackward1", (x, lambda slope: slope * 0))
 
 
-def tests(name: str, test: Callable) -> None:
+def tests(name: str, test: Callable, of_complex: Callable) -> None:
     """An operation that answers with True or False for each number."""
 
     def operation(x: Tensor) -> Tensor:
-        return laid_out(new_tensor([bool(test(n)) for n in x._numbers()], x._shape, bool_), x)
+        function = of_complex if x.dtype.kind == COMPLEX else test
+        return laid_out(new_tensor(list(map(function, x._numbers())), x._shape, bool_), x)
 
     operation.__name__ = name
     UNARY[name] = operation
 
 
-tests("isnan", lambda x: x != x)
-tests("isinf", lambda x: cmath.isinf(x))
-tests("isfinite", lambda x: cmath.isfinite(x))
-tests("logical_not", lambda x: not x)
+tests("isnan", math.isnan, cmath.isnan)
+tests("isinf", math.isinf, cmath.isinf)
+tests("isfinite", math.isfinite, cmath.isfinite)
+tests("logical_not", operator.not_, operator.not_)
 
 
 def bitwise_not(x: Tensor) -> Tensor:
@@ -385,10 +388,12 @@ def isclose(
         raise torch_error(RuntimeError, text)
     shape: Shape = common_shape(a, b)
 
+    finite = cmath.isfinite if a.dtype.kind == COMPLEX else math.isfinite
+
     def one(x: Any, y: Any) -> bool:
         if x == y or (equal_nan and x != x and y != y):
             return True
-        return cmath.isfinite(x) and cmath.isfinite(y) and abs(x - y) <= atol + rtol * abs(y)
+        return finite(x) and finite(y) and abs(x - y) <= atol + rtol * abs(y)
 
     pairs = zip(numbers_of(a, a.dtype, shape), numbers_of(b, b.dtype, shape), strict=True)
     return new_tensor([bool(one(x, y)) for x, y in pairs], shape, bool_)

@@ -2,6 +2,7 @@
 
 import math
 import operator
+from array import array
 from collections.abc import Callable
 from typing import Any
 
@@ -11,8 +12,8 @@ from scratchformer_course.page_torch.missing import lack, torch_error
 from scratchformer_course.page_torch.tape import record
 from scratchformer_course.page_torch.tensor import Tensor, new_tensor
 
-# (numbers of a: n × k, of b turned: m × k, n, k, m) -> n × m numbers; the page has it in JavaScript
-fast_product: list[Callable] = []
+fast_product: list[Callable] = []  # the page has one in JavaScript
+SUM_OF_PRODUCTS = getattr(math, "sumprod", None)  # from Python 3.12 on
 LARGE = 20_000  # multiplications from which handing the numbers over pays
 
 
@@ -100,12 +101,27 @@ def _conjugate(x: Tensor) -> Tensor:
     return x.conj() if x.is_complex() else x
 
 
+def use_product(function: Callable) -> None:
+    """Have large products computed by a function of the page.
+
+    From the bytes of n × k and of m × k numbers (the other matrix, turned), n, k and m, it makes
+    the n × m numbers of the product.
+    """
+
+    def product(left: list, right: list, n: int, k: int, m: int) -> list:
+        return function(array("d", left), array("d", right), n, k, m).to_py().tolist()
+
+    fast_product[:] = [product]
+
+
 def _matrix_product(left: list, right: list, n: int, k: int, m: int, zero: Any) -> list:
     """n × k numbers times m × k numbers of the other matrix, turned."""
     if fast_product and n * k * m > LARGE and isinstance(zero, float):
         return fast_product[0](left, right, n, k, m)
     columns = [right[j * k : (j + 1) * k] for j in range(m)]
-    rows = (left[i * k : (i + 1) * k] for i in range(n))
+    rows = [left[i * k : (i + 1) * k] for i in range(n)]
+    if SUM_OF_PRODUCTS is not None:
+        return [SUM_OF_PRODUCTS(row, column) for row in rows for column in columns]
     return [sum(map(operator.mul, row, column), zero) for row in rows for column in columns]
 
 

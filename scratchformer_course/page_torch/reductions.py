@@ -34,6 +34,10 @@ WITHOUT_AXIS = (
 def groups(x: Tensor, axes: tuple[int, ...]) -> list[list]:
     """The numbers that lie along these axes, for each index of the others."""
     kept = [axis for axis in range(x.ndim) if axis not in axes]
+    if axes == tuple(range(len(kept), x.ndim)) and x.is_contiguous():  # they lie in a row
+        numbers, n = x._numbers(), math.prod(x._shape[axis] for axis in axes)
+        rows = math.prod(x._shape[axis] for axis in kept)
+        return [numbers[i * n : (i + 1) * n] for i in range(rows)]
 
     def strided(some: Any) -> tuple[Shape, Shape]:
         return tuple(x._shape[i] for i in some), tuple(x._strides[i] for i in some)

@@ -308,11 +308,6 @@ class Tensor:
     def __reduce_ex__(self, _: Any) -> Any:
         lack("pickling a tensor")
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name in ("shape", "T", "mT", "real", "imag"):
-            lack(f"writing to `Tensor.{name}`")
-        object.__setattr__(self, name, value)
-
     # ---- slopes
 
     @property
@@ -454,7 +449,7 @@ def write(target: Tensor, numbers: list) -> None:
 
 
 def check_overlap(target: Tensor) -> None:
-    """Raise if a number stands at several indices, so that different ones would be written to it."""
+    """Raise if a number stands at several indices: which of their values would it have?"""
     if overlaps(target._shape, target._strides):
         text = "unsupported operation: more than one element of the written-to tensor refers to"
         raise torch_error(

@@ -16,15 +16,22 @@ import io
 import json
 import linecache
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from scratchformer_course import page_torch
 from scratchformer_course.kit.checks.call import failure
 from scratchformer_course.kit.checks.engine import Exercise
 from scratchformer_course.kit.checks.verdict import Verdict
+from scratchformer_course.page_torch import products
 
-LIMIT = 10  # seconds for a press of *Run*
+LIMIT = 20  # seconds for a press of *Run*
+NOT_HERE = (
+    "The page's small PyTorch does not know {}: run this in the notebook. That says nothing about "
+    "your answer."
+)
 PRINTED = 4000  # characters of what a reader's code prints are shown
 
 exercises: dict[str, Exercise] = {}  # those of the chapter, by number
@@ -32,10 +39,16 @@ names: dict[str, Any] = {}  # what the chapter's code finds, as in its notebook
 notebook: list[ast.stmt] = []  # what the notebook imports and defines, and no answer has named yet
 
 
-def open_chapter(package: str) -> None:
-    """Read the table of a slice, such as "ch01_bpe". Its exercises are solved at first."""
+def open_chapter(package: str, product: Callable | None = None) -> None:
+    """Read the table of a slice, such as "ch01_bpe". Its exercises are solved at first.
+
+    Where there is no PyTorch, `page_torch` takes its place, and large products of matrices are
+    computed by `product` (see page_torch/products.py).
+    """
     if not _is_there("torch"):
-        importlib.import_module("scratchformer_course.page_torch").install()
+        page_torch.install()
+        if product is not None:
+            products.use_product(product)
     if not _is_there("regex"):
         sys.modules["regex"] = importlib.import_module(f"{__package__}.regex_by_re")
     if not _is_there("tiktoken"):
@@ -72,12 +85,15 @@ def run(number: str, code: str) -> str:
     exercise = exercises[number]
     printed = io.StringIO()
     names.pop(exercise.name, None)
-    with contextlib.redirect_stdout(printed):
+    page_torch.lacking.clear()
+    with contextlib.redirect_stdout(printed), contextlib.suppress(page_torch.NotInPage):
         why = _define(code, f"<exercise {number}>")
         if why:
             verdict = Verdict(number, "try again", why)
         else:
             verdict = exercise(names.get(exercise.name, ...))
+    if page_torch.lacking:
+        verdict = Verdict(number, "not here", NOT_HERE.format(page_torch.lacking[0]))
     if not verdict:
         names[exercise.name] = exercise.right
     text = printed.getvalue()

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 COLOURS = {"passed": "#2e8b57", "not yet": "#8a7428", "try again": "#c8553d"}
+COLOURS |= {"not here": "#5b6b8c"}  # something is missing where the check runs
 
 
 @dataclass(frozen=True, repr=False)
@@ -16,7 +17,7 @@ class Verdict:
     """What a check answers; true when the exercise is passed."""
 
     exercise: str  # such as "1.2"
-    state: str  # "passed", "not yet" (the stub is unfilled) or "try again"
+    state: str  # "passed", "not yet" (the stub is unfilled), "try again", in a page also "not here"
     message: str  # one or two lines
 
     def __bool__(self) -> bool:
