@@ -157,6 +157,7 @@ def _attach_properties() -> None:
     for cls in (Tensor, Size, dtype, device, Generator):
         cls.__module__ = "torch"
     device.__name__ = device.__qualname__ = "device"
+    nn.Parameter.__module__ = "torch.nn.parameter"
 
 
 def _turned_last(x: Tensor) -> Tensor:

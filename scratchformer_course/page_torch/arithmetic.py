@@ -345,6 +345,8 @@ def power(a: Any, b: Any) -> Any:
     out = pow_(a, b)
     if isinstance(b, Tensor) and isinstance(out, Tensor) and out._node is not None:
         out._node._name = f"PowBackward{1 if isinstance(a, Tensor) else 2}"
+        out._node.saved.append((out, out._version))
+        out._node.result = out
     return out
 
 

@@ -81,7 +81,7 @@ def _collect(data: Any, depth: int, numbers: list, shape: list[int], kinds: set[
         kinds.add(kind_of(data))
         numbers.append(data)
     elif isinstance(data, str):
-        if depth:
+        if depth and not numbers:
             raise torch_error(ValueError, "too many dimensions 'str'")
         raise torch_error(TypeError, "new(): invalid data type 'str'")
     elif hasattr(data, "__array__") or hasattr(data, "__index__") or hasattr(data, "__float__"):

@@ -62,6 +62,29 @@ def _own_name(key: str, own: tuple[str, ...]) -> str:
     return target if isinstance(target, str) else own[target] if target < len(own) else key
 
 
+def bound(function: Callable, name: str) -> Callable:
+    """The function, with `NotInPage` for arguments that it does not take; it may call a reader's."""
+
+    @functools.wraps(function)
+    def call(*given: Any, **named: Any) -> Any:
+        try:
+            return function(*given, **named)
+        except TypeError as error:
+            traceback = error.__traceback__
+            if traceback is not None and traceback.tb_next is None:  # the call itself failed
+                lack(f"this use of `{name}` ({error})")
+            raise
+
+    return call
+
+
+def bind_methods(cls: type) -> None:
+    """Have the public methods of a class say that they lack what they do not take."""
+    for name, value in list(vars(cls).items()):
+        if isinstance(value, FunctionType) and (name[0] != "_" or name == "__init__"):
+            setattr(cls, name, bound(value, f"{cls.__name__}.{name}"))
+
+
 def guard_module(names: dict[str, Any], room: str, word: str) -> None:
     """Guard all public functions of a module, and have it lack what real PyTorch has besides."""
     for name, value in list(names.items()):

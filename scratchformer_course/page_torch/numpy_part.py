@@ -20,6 +20,11 @@ class float64(float):
         """The number as a plain float."""
         return float(self)
 
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        lack(f"`numpy.float64.{name}`")
+
     def __repr__(self) -> str:
         return f"np.float64({float(self)!r})"
 

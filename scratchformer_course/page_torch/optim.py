@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from scratchformer_course.page_torch.creation import zeros_like
-from scratchformer_course.page_torch.missing import lack, missing_from, torch_error
+from scratchformer_course.page_torch.missing import bind_methods, lack, missing_from, torch_error
 from scratchformer_course.page_torch.tape import GradMode
 from scratchformer_course.page_torch.tensor import Tensor, new_tensor
 
@@ -153,4 +153,6 @@ class AdamW(Adam):
         super().__init__(params, lr, betas, eps, weight_decay)
 
 
+for _cls in (Optimizer, SGD, Adam, AdamW):
+    bind_methods(_cls)
 __getattr__ = missing_from("optim", "torch.optim")

@@ -179,7 +179,7 @@ unary("sign", _sign, lambda x, y: False, saves="", least=INTEGER)
 relu = unary(
     "relu",
     lambda x: x if x > 0 or x != x else type(x)(0),
-    lambda x, y: y > 0,
+    lambda x, y: False if y <= 0 else 1.0,
     saves=RESULT,
     least=INTEGER,
 )
@@ -348,7 +348,7 @@ def masked_fill(x: Tensor, mask: Tensor, value: Any) -> Tensor:
     if isinstance(value, Tensor) and value._shape:
         text = "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with"
         raise torch_error(RuntimeError, f"{text} {value.ndim} dimension(s).")
-    if isinstance(value, float) and x.dtype.kind < FLOAT and not math.isfinite(value):
+    if isinstance(value, float) and x.dtype.kind == INTEGER and not math.isfinite(value):
         text = f"value cannot be converted to type {_c_type(x)} without overflow"
         raise torch_error(RuntimeError, text)
     if not isinstance(value, (Tensor, *Number)):

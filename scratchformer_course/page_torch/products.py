@@ -43,7 +43,10 @@ def matmul(a: Any, b: Any) -> Any:
             n, k = a._shape
             text = f"size mismatch, got input ({n}), mat ({n}x{k}), vec ({b._shape[0]})"
             raise torch_error(RuntimeError, text)
-        return _check(a, b.unsqueeze(1)).squeeze(-1)
+        out = _check(a, b.unsqueeze(1)).squeeze(-1)
+        if out._node is not None and a.ndim == 2:
+            out._node._name = "MvBackward0"
+        return out
     return _check(a, b)
 
 

@@ -25,10 +25,20 @@ from scratchformer_course.page_torch.tape import record
 from scratchformer_course.page_torch.tensor import Tensor, new_tensor
 
 Dims = Any  # an axis, several, or None for all
-WITHOUT_AXIS = (
-    "{}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim"
-    " with the 'dim' argument."
-)
+
+
+def refuse_empty(name: str, x: Tensor, dim: Dims) -> None:
+    """Raise if there is no number along an axis of which one is to be chosen."""
+    for axis in axes_of(dim, x.ndim):
+        if x.ndim and x._shape[axis] == 0:
+            text = f"{name}(): Expected reduction dim"
+            if dim is not None:
+                raise torch_error(IndexError, f"{text} {axis} to have non-zero size.")
+            text += " to be specified for input.numel() == 0."
+            if name.startswith("arg"):
+                raise torch_error(IndexError, text)
+            text += " Specify the reduction dim with the 'dim' argument."
+            raise torch_error(RuntimeError, text)
 
 
 def groups(x: Tensor, axes: tuple[int, ...]) -> list[list]:
@@ -191,14 +201,12 @@ LARGEST, SMALLEST = _best_of(builtins.max), _best_of(builtins.min)
 
 def _extreme(name: str, best: Callable) -> Callable:
     def operation(x: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
-        if not x.numel() and 0 in [x._shape[axis] for axis in axes_of(dim, x.ndim)]:
-            raise torch_error(
-                IndexError if dim is not None else RuntimeError, WITHOUT_AXIS.format(name)
-            )
+        refuse_empty(name, x, dim)
         out = reduced(x, dim, keepdim, best, x.dtype)
 
         def back(slope: Tensor) -> Tensor:
-            hit = (x.detach() == stretched_back(out.detach(), x, dim)).to(slope.dtype)
+            best_of_all, own = stretched_back(out.detach(), x, dim), x.detach()
+            hit = ((own == best_of_all) | (own.isnan() & best_of_all.isnan())).to(slope.dtype)
             share = hit / hit.sum(axes_of(dim, x.ndim), keepdim=True)
             return share * stretched_back(slope, x, dim)
 
@@ -218,13 +226,7 @@ def _place_of(name: str, best: Callable) -> Callable:
         axes = axes_of(dim, x.ndim)
         if x.dtype.kind == BOOL and not of_bools:
             raise torch_error(RuntimeError, f"{name}(): does not support bool input")
-        if 0 in [x._shape[axis] for axis in axes]:
-            raise torch_error(
-                IndexError,
-                WITHOUT_AXIS.format(name).partition(" Specify")[0]
-                if dim is None
-                else WITHOUT_AXIS.format(name),
-            )
+        refuse_empty(name, x, dim)
 
         def one(group: list) -> int:
             winner = best(group)
@@ -244,8 +246,7 @@ def _best(name: str, extreme: Callable, place_of: Callable, of_two: Callable) ->
         if isinstance(dim, Tensor) or other is not None:
             return of_two(x, dim if other is None else other)
         if dim is None:
-            if not x.numel():
-                raise torch_error(RuntimeError, WITHOUT_AXIS.format(name))
+            refuse_empty(name, x, dim)
             out = extreme(x)
             if out._node is not None:
                 out._node._name = f"{name.capitalize()}Backward1"

@@ -80,8 +80,24 @@ def topk(x: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = 
     if not 0 <= k <= n:
         raise torch_error(RuntimeError, "selected index k out of range")
     at = argsort(x, dim, largest, True)
-    at = at.narrow(dim, 0, k).contiguous() if x.ndim else at
-    return _pair("topk", x.gather(dim, at) if x.ndim else x.clone(), at)
+    if not x.ndim:
+        return _pair("topk", x.clone(), at)
+    found = _pair("topk", x.gather(dim, at.narrow(dim, 0, k).contiguous()), at)
+    chosen = x.detach().gather(dim, at.narrow(dim, 0, min(k + 1, n)).contiguous())
+    at = at.narrow(dim, 0, k).contiguous()
+    lists = chosen.movedim(dim, -1).reshape(-1, min(k + 1, n)).tolist() if k else []
+    if any(len(set(row)) < len(row) for row in lists):
+        at._storage = Undecided()
+    return type(found)((found[0], at))
+
+
+class Undecided:
+    """Places of equal numbers: which of them come first is left open by real PyTorch."""
+
+    @property
+    def numbers(self) -> list:
+        """What must not be asked for."""
+        lack("which of equal numbers `topk` puts first")
 
 
 def kthvalue(x: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Pair:

@@ -205,7 +205,7 @@ def rms_norm(
     x = input.double()
     eps = finfo(input.dtype).eps if eps is None else eps
     x = x * (x.square().mean(axes, keepdim=True) + eps).rsqrt()
-    return _named((x if weight is None else x * weight).to(input.dtype), "FusedRmsNormBackward0")
+    return _named((x if weight is None else x * weight).to(input.dtype), "MulBackward0")
 
 
 def _named(x: Tensor, name: str) -> Tensor:
@@ -296,7 +296,7 @@ def scaled_dot_product_attention(
     return _named(matmul(weights, value), SDPA)
 
 
-SDPA = "ScaledDotProductFlashAttentionForCpuBackward0"
+SDPA = "UnsafeViewBackward0"
 
 
 # ---- losses

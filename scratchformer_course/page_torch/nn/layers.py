@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from scratchformer_course.page_torch.creation import empty, ones, zeros
-from scratchformer_course.page_torch.missing import guarded, lack, torch_error
+from scratchformer_course.page_torch.missing import bind_methods, guarded, lack, torch_error
 from scratchformer_course.page_torch.nn import functional as F
 from scratchformer_course.page_torch.nn import init
 from scratchformer_course.page_torch.nn.module import Module, Parameter
@@ -359,7 +359,9 @@ def _guard_layers() -> None:
     """A layer calls nothing of the reader's: whatever fails in it is ours."""
     containers = (ModuleList, Sequential, ModuleDict, ParameterList)
     for cls in [x for x in globals().values() if isinstance(x, type) and issubclass(x, Module)]:
-        if cls not in (Module, *containers):
+        if cls in containers:
+            bind_methods(cls)
+        elif cls is not Module:
             for name in ("__init__", "forward"):
                 setattr(cls, name, guarded(vars(cls)[name], f"nn.{cls.__name__}"))
 

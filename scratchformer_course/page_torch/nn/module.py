@@ -7,7 +7,7 @@ from typing import Any
 from scratchformer_course.page_torch.creation import empty
 from scratchformer_course.page_torch.dtypes import FLOAT, float32, float64
 from scratchformer_course.page_torch.layout import Size
-from scratchformer_course.page_torch.missing import lack, torch_error
+from scratchformer_course.page_torch.missing import bind_methods, lack, torch_error
 from scratchformer_course.page_torch.names import KNOWN
 from scratchformer_course.page_torch.printing import as_text
 from scratchformer_course.page_torch.tape import GradMode
@@ -369,3 +369,6 @@ class Module:
     def _lines_of_parts(self) -> list[str]:
         inner = {name: repr(module).replace("\n", "\n  ") for name, module in self._modules.items()}
         return [f"({name}): {words}" for name, words in inner.items()]
+
+
+bind_methods(Module)
