@@ -15,15 +15,14 @@ from pathlib import Path
 
 import torch as real
 
-HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from scratchformer_course import page_torch as small
 
 
 def snippets():
     """All snippets, without their headings."""
-    parts = (HERE / "idioms.txt").read_text(encoding="utf-8").split("\n\n")
+    parts = Path(__file__).with_name("idioms.txt").read_text(encoding="utf-8").split("\n\n")
     lines = [[line for line in part.splitlines() if not line.startswith("## ")] for part in parts]
     return ["\n".join(some) for some in lines if some]
 

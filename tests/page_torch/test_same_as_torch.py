@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,11 @@ DIFFERENT = {
     "[type(c) for c in net.children()]": "layers say where they are defined",
     "z ** 2, z.conj().imag": "the sign of a zero",
 }
+# Exercises of a page in which it finds no word for some answers of the table, and for which
+UNDECIDED = {
+    "2.1": "two mistakes ask `topk` which of equal numbers it takes",
+    "8.4": "the check asks `topk` which of two places beside the largest number it takes",
+}
 # Differences that random programs still find: operation and kind of each
 KNOWN = {
     ("2 ** {x}", "stride"),
@@ -39,7 +45,7 @@ KNOWN = {
 
 def found(script, *words):
     """What a script of this folder prints, read as JSON."""
-    command = [sys.executable, HERE / script, *map(str, words)]
+    command = [sys.executable, str(HERE / script), *map(str, words)]
     process = subprocess.run(command, capture_output=True, text=True, check=False)
     assert process.returncode == 0, process.stderr
     return json.loads(process.stdout)
@@ -50,21 +56,27 @@ def to_twelve_digits(words):
     return re.sub(r"\d+\.\d{12,}(e[+-]?\d+)?", lambda number: f"{float(number[0]):.11g}", words)
 
 
+def verdicts_of_both():
+    """The words for each answer with PyTorch and with the page's, whose process takes longer."""
+    with ThreadPoolExecutor() as pool:
+        small, real = pool.map(lambda word: found("verdicts.py", word), ("small", "real"))
+    assert real.keys() == small.keys() and len(small) > 500
+    return {answer: (real[answer], small[answer]) for answer in small}
+
+
 def test_every_answer_gets_the_same_words_but_in_exercises_that_are_left_to_the_notebook():
-    expected, got = found("verdicts.py", "real"), found("verdicts.py", "small")
-    assert expected.keys() == got.keys() and len(got) > 500
-    missing = {answer for answer, (state, _) in got.items() if state == "not here"}
+    pairs = verdicts_of_both()
+    missing = {answer for answer, (_, (state, _)) in pairs.items() if state == "not here"}
     other = {
-        answer
-        for answer in got.keys() - missing
-        if [got[answer][0], to_twelve_digits(got[answer][1])]
-        != [expected[answer][0], to_twelve_digits(expected[answer][1])]
+        answer: pair
+        for answer, pair in pairs.items()
+        if answer not in missing and len({(state, to_twelve_digits(w)) for state, w in pair}) > 1
     }
     left = set(packed_python.notebook_only())
-    assert {answer.split()[0] for answer in other} <= left, {x: got[x] for x in other}
-    listed = re.compile(r"\S+ (right|mistake) ")
-    not_word_for_word = {x.split()[0] for x in other | missing if listed.match(x)}
-    assert not_word_for_word == left, "notebook_only.json lists what is not word for word the same"
+    assert {answer.split()[0] for answer in other} <= left, other
+    listed = re.compile(r"(\S+) (right|mistake) ")
+    not_word_for_word = {m[1] for answer in {*other, *missing} if (m := listed.match(answer))}
+    assert not_word_for_word == left | set(UNDECIDED), "notebook_only.json lists what differs"
 
 
 def test_idioms_of_learners_give_the_same_or_are_said_to_be_missing():

@@ -7,36 +7,17 @@ unusual ones that stand in `unusual.txt`. Each has its process, so that `import 
 """
 
 import json
+import math
 import re
 import sys
 from pathlib import Path
 
-HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE.parents[1]), str(HERE.parent)]
+sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 if sys.argv[1] == "small":
-    import numpy as real_numpy
-
-    from scratchformer_course import page_torch
-    from scratchformer_course.page_torch import products
-
-    class Numbers(real_numpy.ndarray):
-        """What JavaScript gives in a page."""
-
-        def to_py(self):
-            return self
-
-    def product(left, right, n, k, m):
-        """A product of matrices, in place of the page's JavaScript."""
-        a, b = (real_numpy.frombuffer(x).reshape(rows, k) for x, rows in ((left, n), (right, m)))
-        return (a @ b.T).reshape(-1).view(Numbers)
-
-    page_torch.install()
-    products.use_product(product)
-    NOT_HERE, LACKING = page_torch.NotInPage, page_torch.lacking
+    from page_instead import LACKING, NOT_HERE
 else:
     NOT_HERE, LACKING = (), []
-
-import math
 
 import torch
 from torch import nn
@@ -64,7 +45,8 @@ def answers(exercise):
 def unusual():
     """Sources by the number of the exercise; empty lines stand between functions."""
     found = {}
-    parts = re.split(r"^## (\S+)\n", (HERE / "unusual.txt").read_text("utf-8"), flags=re.MULTILINE)
+    text = Path(__file__).with_name("unusual.txt").read_text("utf-8")
+    parts = re.split(r"^## (\S+)\n", text, flags=re.MULTILINE)
     for number, source in zip(parts[1::2], parts[2::2], strict=True):
         found.setdefault(number, []).append(source)
     return found
@@ -82,19 +64,19 @@ def verdict(exercise, answer):
 
 
 UNUSUAL = unusual()
-if __name__ == "__main__":
-    chosen = {
-        chapter: table
-        for chapter, table in EXERCISES.items()
-        if not sys.argv[2:] or chapter[:2] in sys.argv[2:]
+
+
+def main(chapters):
+    """Print the JSON of some chapters, or of all if none is named."""
+    tables = [table for name, table in EXERCISES.items() if not chapters or name[:2] in chapters]
+    found = {
+        f"{exercise.number} {name}": verdict(exercise, answer)
+        for table in tables
+        for exercise in table
+        for name, answer in answers(exercise)
     }
-    print(
-        json.dumps(
-            {
-                f"{exercise.number} {name}": verdict(exercise, answer)
-                for table in chosen.values()
-                for exercise in table
-                for name, answer in answers(exercise)
-            }
-        )
-    )
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main(sys.argv[2:])
