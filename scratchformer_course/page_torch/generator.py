@@ -23,8 +23,9 @@ from scratchformer_course.page_torch.dtypes import (
 )
 from scratchformer_course.page_torch.inplace import assign
 from scratchformer_course.page_torch.layout import Shape, sizes_of
+from scratchformer_course.page_torch.memory import CPU
 from scratchformer_course.page_torch.missing import lack, torch_error
-from scratchformer_course.page_torch.tensor import CPU, Tensor, new_tensor
+from scratchformer_course.page_torch.tensor import Tensor, new_tensor
 
 N_WORDS = 624  # of the state of mt19937
 FIRST_SEED = 67280421310721

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 from scratchformer_course.page_torch.dtypes import int64
-from scratchformer_course.page_torch.indexing import index_select, taken
+from scratchformer_course.page_torch.gathering import index_select
+from scratchformer_course.page_torch.indexing import taken
 from scratchformer_course.page_torch.layout import Shape, axes_of, axis_of, sizes_of
 from scratchformer_course.page_torch.missing import torch_error
 from scratchformer_course.page_torch.tape import record
