@@ -5,6 +5,7 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
+from scratchformer_course.page_torch.arithmetic import laid_out
 from scratchformer_course.page_torch.creation import as_number_tensor, tensor
 from scratchformer_course.page_torch.dtypes import BOOL, FLOAT, INTEGER, int64, rounded
 from scratchformer_course.page_torch.inplace import assign, in_place
@@ -32,14 +33,20 @@ Advanced = list[tuple[int, Tensor]]  # axis of the view, and ids or a mask
 
 
 def taken(
-    x: Tensor, order: list[int], shape: Sequence[int], name: str, ids: Tensor | None = None
+    x: Tensor,
+    order: list[int],
+    shape: Sequence[int],
+    name: str,
+    ids: Tensor | None = None,
+    like: Tensor | None = None,
 ) -> Tensor:
     """The numbers of x, in its order, at these places, in new memory.
 
-    `ids` are saved where real PyTorch saves them, so that a second way back fails.
+    `ids` are saved where real PyTorch saves them, so that a second way back fails. The strides
+    are in the order of those of `like`.
     """
     own = x._numbers()
-    out = new_tensor([own[place] for place in order], tuple(shape), x.dtype)
+    out = laid_out(new_tensor([own[place] for place in order], tuple(shape), x.dtype), like)
     saved = [] if ids is None else [ids]
     return record(out, name, (x, lambda slope: spread(x._shape, order, slope), *saved))
 

@@ -207,7 +207,7 @@ def power(a: Any, b: Any) -> Any:
     if isinstance(b, int) and b < 0 and isinstance(a, Tensor) and a.dtype.kind == INTEGER:
         text = "Integers to negative integer powers are not allowed."
         raise torch_error(RuntimeError, text)
-    out = pow_(a, b)
+    out = pow_(a, b if isinstance(a, Tensor) or not isinstance(b, Tensor) else b.contiguous())
     if isinstance(b, Tensor) and isinstance(out, Tensor) and out._node is not None:
         out._node._name = f"PowBackward{1 if isinstance(a, Tensor) else 2}"
         out._node.saved.append((out, out._version))

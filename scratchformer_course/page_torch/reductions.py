@@ -199,8 +199,7 @@ def _extreme(name: str, best: Callable) -> Callable:
         out = reduced(x, dim, keepdim, best, x.dtype)
 
         def back(slope: Tensor) -> Tensor:
-            best_of_all, own = stretched_back(out.detach(), x, dim), x.detach()
-            hit = ((own == best_of_all) | (own.isnan() & best_of_all.isnan())).to(slope.dtype)
+            hit = x.detach() == stretched_back(out.detach(), x, dim)
             share = hit / hit.sum(axes_of(dim, x.ndim), keepdim=True)
             return share * stretched_back(slope, x, dim)
 
@@ -234,14 +233,27 @@ def _place_of(name: str, best: Callable) -> Callable:
 argmax, argmin = _place_of("argmax", LARGEST), _place_of("argmin", SMALLEST)
 
 
+def shared(x: Tensor, out: Tensor) -> Callable[[Tensor], Tensor]:
+    """The slope of the best number of all, in equal parts at those that are equal to it."""
+
+    def back(slope: Tensor) -> Tensor:
+        (best,), own = out._numbers(), x._numbers()
+        hits = [number == best or (best != best and number != number) for number in own]
+        part = slope.item() / builtins.sum(hits)
+        numbers = [part if is_hit else 0.0 for is_hit in hits]
+        return new_tensor(rounded(numbers, slope.dtype), x._shape, slope.dtype)
+
+    return back
+
+
 def _best(name: str, extreme: Callable, place_of: Callable, of_two: Callable) -> Callable:
     def operation(x: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
         if isinstance(dim, Tensor) or other is not None:
             return of_two(x, dim if other is None else other)
         if dim is None:
             refuse_empty(name, x, dim)
-            out = extreme(x)
-            return named(out, f"{name.capitalize()}Backward1")
+            out = extreme(x.detach())
+            return record(out, f"{name.capitalize()}Backward1", (x, shared(x, out), x, out))
         at = place_of(x, dim, True, of_bools=True)
         values = x.gather(axis_of(dim, x.ndim), at) if x.ndim else x.clone()
         if not keepdim and x.ndim:
