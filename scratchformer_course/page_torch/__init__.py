@@ -15,10 +15,11 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from scratchformer_course.page_torch import (
-    arithmetic,
     autograd,
+    choices,
     creation,
     dtypes,
+    gathering,
     generator,
     indexing,
     information,
@@ -27,17 +28,21 @@ from scratchformer_course.page_torch import (
     linalg,
     moves,
     nn,
+    operators,
     optim,
+    parts,
     pointwise,
     printing,
     products,
     reductions,
+    rows,
     sorting,
     views,
 )
 from scratchformer_course.page_torch.generator import Generator as Generator
 from scratchformer_course.page_torch.generator import default_generator as default_generator
 from scratchformer_course.page_torch.layout import Size
+from scratchformer_course.page_torch.memory import Device as device
 from scratchformer_course.page_torch.missing import (
     NotInPage,
     guarded,
@@ -51,7 +56,6 @@ from scratchformer_course.page_torch.tape import enable_grad as enable_grad
 from scratchformer_course.page_torch.tape import is_grad_enabled as is_grad_enabled
 from scratchformer_course.page_torch.tape import no_grad as no_grad
 from scratchformer_course.page_torch.tape import set_grad_enabled as set_grad_enabled
-from scratchformer_course.page_torch.tensor import Device as device
 from scratchformer_course.page_torch.tensor import Tensor
 
 __version__ = "2.13.0"
@@ -60,6 +64,7 @@ __all__ += ["nn", "no_grad", "optim", "pi"]
 
 dtype, inference_mode, newaxis, strided = dtypes.dtype, no_grad, None, "torch.strided"
 FUNCTIONS = (
+    choices, gathering, parts, rows,
     creation, generator, indexing, information, joining, moves, pointwise, products, reductions,
     sorting, views,
 )  # fmt: skip
@@ -81,7 +86,7 @@ TYPES = {
     "int64": "long", "float16": "half", "bfloat16": "bfloat16", "float32": "float",
     "float64": "double", "complex64": "cfloat", "complex128": "cdouble",
 }  # fmt: skip
-METHODS_ALONE = {"where": pointwise.where_method, "new_tensor": creation.new_tensor_}
+METHODS_ALONE = {"where": choices.where_method, "new_tensor": creation.new_tensor_}
 
 
 def _operations() -> dict[str, Callable]:
@@ -95,7 +100,7 @@ def _operations() -> dict[str, Callable]:
     for name in ("copy_", "fill_", "zero_", "fill_diagonal_"):
         found[name] = getattr(inplace, name)
     found |= pointwise.UNARY | {"abs": pointwise.abs_, "neg": pointwise.neg}
-    found |= {"round": pointwise.round_} | arithmetic.BINARY
+    found |= {"round": pointwise.round_} | operators.BINARY
     return found | {name: found[other] for name, other in SAME.items()}
 
 
@@ -110,18 +115,18 @@ def _attach() -> None:
     for name in METHODS_ALONE:
         _attach_method(name, METHODS_ALONE[name])
     for name, operation in _operations().items():
-        if operation.__module__ == views.__name__:
+        if operation.__module__ in (views.__name__, parts.__name__):
             continue  # real PyTorch would change the shape of the tensor itself
         if f"{name}_" in KNOWN["Tensor"] and not hasattr(Tensor, f"{name}_"):
             _attach_method(f"{name}_", inplace.in_place(operation, f"{name}_"))
     for name, other in OPERATORS.items():
-        operation = products.matmul if other == "matmul" else arithmetic.BINARY[other]
+        operation = products.matmul if other == "matmul" else operators.BINARY[other]
         setattr(Tensor, f"__{name}__", guarded(operation, f"Tensor.{other}"))
         setattr(Tensor, f"__r{name}__", guarded(_reversed(operation), f"Tensor.{other}"))
         in_place = inplace.in_place(operation, f"__i{name}__")
         setattr(Tensor, f"__i{name}__", guarded(in_place, f"Tensor.{other}_"))
     for name in ("eq", "ne", "lt", "le", "gt", "ge"):
-        operation = guarded(arithmetic.BINARY[name], f"Tensor.{name}")
+        operation = guarded(operators.BINARY[name], f"Tensor.{name}")
         setattr(Tensor, f"__{name}__", operation)
     unary = {"neg": pointwise.neg, "abs": pointwise.abs_, "invert": pointwise.bitwise_not}
     unary |= {"getitem": indexing.get_item, "setitem": indexing.set_item, "repr": printing.as_text}

@@ -23,8 +23,9 @@ from scratchformer_course.page_torch.dtypes import (
 )
 from scratchformer_course.page_torch.inplace import assign
 from scratchformer_course.page_torch.layout import Shape, sizes_of
+from scratchformer_course.page_torch.memory import CPU
 from scratchformer_course.page_torch.missing import lack, torch_error
-from scratchformer_course.page_torch.tensor import CPU, Tensor, new_tensor
+from scratchformer_course.page_torch.tensor import Tensor, new_tensor
 
 N_WORDS = 624  # of the state of mt19937
 FIRST_SEED = 67280421310721
@@ -83,14 +84,14 @@ class Generator:
 
     def double(self) -> float:
         """A number from 0 to below 1, of 53 bits."""
-        return (self.long_word() & 2**53 - 1) / 2**53
+        return self.uniforms(1, float64)[0]
 
     def uniforms(self, n: int, kind: dtype) -> list[float]:
         """n numbers from 0 to below 1, of as many bits as the type has."""
-        if kind is float64:
-            return [self.double() for _ in range(n)]
-        bits, last = self.twister.getrandbits, 2**24 - 1
-        return [(bits(32) & last) / 2**24 for _ in range(n)]
+        bits = self.twister.getrandbits
+        if kind is float64:  # the upper bits are drawn first
+            return [((bits(32) & 2**21 - 1) << 32 | bits(32)) / 2**53 for _ in range(n)]
+        return [(bits(32) & 2**24 - 1) / 2**24 for _ in range(n)]
 
     def normal(self) -> float:
         """A normal number; they are made in pairs, and one waits."""
@@ -310,13 +311,14 @@ def _scaled(numbers: list[float], scale: float, start: float, kind: dtype) -> li
 def bernoulli_(x: Tensor, p: float = 0.5, *, generator: Generator | None = None) -> Tensor:
     """Write 1 with probability p, else 0."""
     source = generator or default_generator
-    return _fill(x, [float(source.double() < p) for _ in range(x.numel())])
+    return _fill(x, [float(draw < p) for draw in source.uniforms(x.numel(), float64)])
 
 
 def exponential_(x: Tensor, lambd: float = 1, *, generator: Generator | None = None) -> Tensor:
     """Write exponential waiting times."""
     source = generator or default_generator
-    return _fill(x, [-math.log1p(-source.double()) / lambd for _ in range(x.numel())])
+    draws = source.uniforms(x.numel(), float64)
+    return _fill(x, [-math.log1p(-draw) / lambd for draw in draws])
 
 
 def random_(x: Tensor, *bounds: int, generator: Generator | None = None) -> Tensor:

@@ -8,18 +8,63 @@ that came from the operation, and the rest from where it came before.
 from collections.abc import Callable
 from typing import Any
 
-from scratchformer_course.page_torch.dtypes import FLOAT, converted, int64
-from scratchformer_course.page_torch.missing import torch_error
+from scratchformer_course.page_torch.dtypes import FLOAT, bool_, converted, int64
+from scratchformer_course.page_torch.layout import overlaps, places
+from scratchformer_course.page_torch.missing import lack, torch_error
 from scratchformer_course.page_torch.tape import Node, is_grad_enabled, node_of
 from scratchformer_course.page_torch.tensor import (
     Tensor,
-    check_overlap,
-    check_writable,
     new_tensor,
     numbers_as,
-    write,
 )
 from scratchformer_course.page_torch.views import expand, order_in, spread
+
+
+def write(target: Tensor, numbers: list) -> None:
+    """Put numbers, in order, into the memory of a tensor, and count the change."""
+    own = target._storage.numbers
+    if target.numel() == len(own) and target.is_contiguous():
+        own[:] = numbers
+    else:
+        offsets = places(target._shape, target._strides, target._offset)
+        for place, number in zip(offsets, numbers, strict=True):
+            own[place] = number
+    target._changes[0] += 1
+
+
+def check_overlap(target: Tensor) -> None:
+    """Raise if a number stands at several indices: which of their values would it have?"""
+    if overlaps(target._shape, target._strides):
+        text = "unsupported operation: more than one element of the written-to tensor refers to"
+        raise torch_error(
+            RuntimeError,
+            f"{text} a single memory location. Please clone() the tensor before performing the "
+            "operation.",
+        )
+
+
+def check_writable(target: Tensor) -> None:
+    """Raise if the tape forbids to write into a tensor."""
+    if not is_grad_enabled():
+        return
+    if target._is_leaf_with_slopes and target._node is None:
+        view = "a view of " if target._base is not None else ""
+        text = f"{view}a leaf Variable that requires grad is being used in an in-place operation."
+        raise torch_error(RuntimeError, text)
+    base = target._base
+    if base is not None and base._is_leaf_with_slopes and base._node is None:
+        text = (
+            "a view of a leaf Variable that requires grad is being used in an in-place operation."
+        )
+        raise torch_error(RuntimeError, text)
+    if target._is_one_of_many and target.requires_grad:
+        raise torch_error(
+            RuntimeError,
+            f"Output 0 of {target._is_one_of_many} is a view and is being modified inplace. This "
+            "view is the output of a function that returns multiple views. Such functions do not "
+            "allow the output views to be modified inplace. You should replace the inplace "
+            "operation by an out-of-place one.",
+        )
 
 
 def assign(target: Tensor, value: Tensor, name: str = "CopyBackwards") -> Tensor:
@@ -79,6 +124,8 @@ def in_place(operation: Callable, name: str) -> Callable:
         result = operation(before, *given, **named)
         if result is NotImplemented:
             return result
+        if result.dtype.kind > target.dtype.kind and target.dtype is bool_:
+            lack("such a result written into bools")
         if result.dtype.kind > target.dtype.kind:
             raise torch_error(
                 RuntimeError,

@@ -11,7 +11,7 @@ from scratchformer_course.page_torch.creation import zeros
 from scratchformer_course.page_torch.dtypes import FLOAT, dtype, promote
 from scratchformer_course.page_torch.layout import Size, axis_of, broadcast, sizes_of
 from scratchformer_course.page_torch.missing import lack, torch_error
-from scratchformer_course.page_torch.tape import record
+from scratchformer_course.page_torch.tape import named, record
 from scratchformer_course.page_torch.tensor import Tensor, new_tensor, numbers_as
 
 
@@ -83,9 +83,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
             )
     axis = axis_of(dim, parts[0].ndim + 1)
     out = cat([part.unsqueeze(axis) for part in parts], axis)
-    if out._node is not None:
-        out._node._name = "StackBackward0"
-    return out
+    return named(out, "StackBackward0")
 
 
 def vstack(tensors: Sequence[Tensor]) -> Tensor:

@@ -5,7 +5,7 @@ from typing import Any
 
 from scratchformer_course.page_torch.dtypes import FLOAT, float32, rounded
 from scratchformer_course.page_torch.missing import guard_module, lack, torch_error
-from scratchformer_course.page_torch.reductions import norm as _norm
+from scratchformer_course.page_torch.rows import norm as _norm
 from scratchformer_course.page_torch.tensor import Tensor, new_tensor
 
 Rows = list[list[float]]

@@ -63,7 +63,7 @@ def _own_name(key: str, own: tuple[str, ...]) -> str:
 
 
 def bound(function: Callable, name: str) -> Callable:
-    """The function, with `NotInPage` for arguments that it does not take; it may call a reader's."""
+    """The function, which may call the reader's, with `NotInPage` for what it does not take."""
 
     @functools.wraps(function)
     def call(*given: Any, **named: Any) -> Any:

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 from scratchformer_course.page_torch.dtypes import int64
-from scratchformer_course.page_torch.indexing import index_select, taken
+from scratchformer_course.page_torch.gathering import index_select
+from scratchformer_course.page_torch.indexing import taken
 from scratchformer_course.page_torch.layout import Shape, axes_of, axis_of, sizes_of
 from scratchformer_course.page_torch.missing import torch_error
 from scratchformer_course.page_torch.tape import record
@@ -15,7 +16,8 @@ from scratchformer_course.page_torch.tensor import Tensor, new_tensor
 def _moved(x: Tensor, move: Callable[[Tensor], Tensor], name: str) -> Tensor:
     """What a move of the places 0, 1, 2, … makes of the numbers of x."""
     order = move(new_tensor(list(range(x.numel())), x._shape, int64))
-    return taken(x, order._numbers(), order._shape, name)
+    like = x if name == "FlipBackward0" else None
+    return taken(x, order._numbers(), order._shape, name, like=like)
 
 
 def flip(x: Tensor, *given: Any, dims: Any = None) -> Tensor:

@@ -6,8 +6,8 @@ import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from scratchformer_course.page_torch.arithmetic import divided
 from scratchformer_course.page_torch.missing import guarded, lack
+from scratchformer_course.page_torch.operators import divided
 from scratchformer_course.page_torch.tensor import Tensor
 
 

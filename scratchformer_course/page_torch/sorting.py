@@ -7,6 +7,7 @@ from typing import Any
 from scratchformer_course.page_torch.dtypes import FLOAT, INTEGER, int64
 from scratchformer_course.page_torch.layout import axis_of
 from scratchformer_course.page_torch.missing import lack, torch_error
+from scratchformer_course.page_torch.tape import named
 from scratchformer_course.page_torch.tensor import Tensor, new_tensor, numbers_as
 
 
@@ -69,8 +70,7 @@ def sort(x: Tensor, dim: int = -1, descending: bool = False, stable: bool = Fals
 
 
 def _pair(name: str, values: Tensor, at: Tensor) -> Pair:
-    if values._node is not None:
-        values._node._name = f"{name.capitalize()}Backward0"
+    named(values, f"{name.capitalize()}Backward0")
     return Pair.named(name)((values, at))
 
 

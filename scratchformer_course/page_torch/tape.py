@@ -148,6 +148,13 @@ def record(result: Tensor, name: str, *inputs: tuple) -> Tensor:
     return result
 
 
+def named(result: Tensor, name: str) -> Tensor:
+    """Give the operation behind a result the name that real PyTorch prints."""
+    if result._node is not None:
+        result._node._name = name
+    return result
+
+
 def node_of(tensor: Tensor) -> Node | None:
     """The node that gave what a tensor holds now; a leaf's own node; None if it needs no slopes.
 

@@ -24,87 +24,18 @@ from scratchformer_course.page_torch.layout import (
     contiguous,
     is_contiguous,
     nested,
-    overlaps,
     places,
 )
+from scratchformer_course.page_torch.memory import CPU, Bytes, Device, Packed, Storage
 from scratchformer_course.page_torch.missing import lack, torch_error
 from scratchformer_course.page_torch.tape import (
     NO_SLOPES,
     Node,
     carry_back,
     first_slope,
-    is_grad_enabled,
     node_of,
 )
 
-
-class Storage:
-    """The numbers that a tensor and its views share."""
-
-    def __init__(self, numbers: list):
-        self.numbers = numbers
-
-
-class Bytes:
-    """What `untyped_storage()` gives: the memory, by size and address alone."""
-
-    def __init__(self, storage: Storage, itemsize: int):
-        self.storage, self.itemsize = storage, itemsize
-
-    def nbytes(self) -> int:
-        """The memory of the tensor and its views."""
-        return len(self.storage.numbers) * self.itemsize
-
-    size = __len__ = nbytes
-
-    def data_ptr(self) -> int:
-        """A number that no other memory has."""
-        return id(self.storage)
-
-
-class Packed:
-    """What `numpy()` gives: the bytes in memory, and nothing else of an array."""
-
-    def __init__(self, tensor: "Tensor"):
-        self.tensor = tensor
-
-    @property
-    def data(self) -> bytes:
-        """The bytes of the numbers, in order."""
-        from scratchformer_course.page_torch.bits import packed
-
-        return packed(self.tensor._numbers(), self.tensor.dtype)
-
-    def tobytes(self) -> bytes:
-        """The bytes of the numbers, in order."""
-        return self.data
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") and name != "__array__":
-            raise AttributeError(name)
-        lack("`Tensor.numpy`")
-
-
-class Device:
-    """The processor: there is no other one in a page."""
-
-    def __init__(self, type: Any = "cpu", index: int | None = None):
-        self.type, self.index = str(type).partition(":")[0], index
-
-    def __repr__(self) -> str:
-        return f"device(type='{self.type}')"
-
-    def __str__(self) -> str:
-        return self.type
-
-    def __eq__(self, other: object) -> bool:
-        return str(self) == str(other)
-
-    def __hash__(self) -> int:
-        return hash(self.type)
-
-
-CPU = Device()
 counting: list[Callable[[], None]] = []  # called for each tensor that is made (function_mode.py)
 
 
@@ -436,48 +367,7 @@ def numbers_as(tensor: Tensor, kind: dtype) -> list:
     return converted(tensor._numbers(), tensor.dtype, kind)
 
 
-def write(target: Tensor, numbers: list) -> None:
-    """Put numbers, in order, into the memory of a tensor, and count the change."""
-    own = target._storage.numbers
-    if target.numel() == len(own) and target.is_contiguous():
-        own[:] = numbers
-    else:
-        offsets = places(target._shape, target._strides, target._offset)
-        for place, number in zip(offsets, numbers, strict=True):
-            own[place] = number
-    target._changes[0] += 1
-
-
-def check_overlap(target: Tensor) -> None:
-    """Raise if a number stands at several indices: which of their values would it have?"""
-    if overlaps(target._shape, target._strides):
-        text = "unsupported operation: more than one element of the written-to tensor refers to"
-        raise torch_error(
-            RuntimeError,
-            f"{text} a single memory location. Please clone() the tensor before performing the "
-            "operation.",
-        )
-
-
-def check_writable(target: Tensor) -> None:
-    """Raise if the tape forbids to write into a tensor."""
-    if not is_grad_enabled():
-        return
-    if target._is_leaf_with_slopes and target._node is None:
-        view = "a view of " if target._base is not None else ""
-        text = f"{view}a leaf Variable that requires grad is being used in an in-place operation."
-        raise torch_error(RuntimeError, text)
-    base = target._base
-    if base is not None and base._is_leaf_with_slopes and base._node is None:
-        text = (
-            "a view of a leaf Variable that requires grad is being used in an in-place operation."
-        )
-        raise torch_error(RuntimeError, text)
-    if target._is_one_of_many and target.requires_grad:
-        raise torch_error(
-            RuntimeError,
-            f"Output 0 of {target._is_one_of_many} is a view and is being modified inplace. This "
-            "view is the output of a function that returns multiple views. Such functions do not "
-            "allow the output views to be modified inplace. You should replace the inplace "
-            "operation by an out-of-place one.",
-        )
+def check_float(x: Tensor) -> None:
+    """Lack a function for types that real PyTorch refuses with words of its own."""
+    if x.dtype.kind < FLOAT:
+        lack("this function of whole numbers")

@@ -8,7 +8,8 @@ from scratchformer_course.page_torch.creation import empty, ones, zeros
 from scratchformer_course.page_torch.missing import bind_methods, guarded, lack, torch_error
 from scratchformer_course.page_torch.nn import functional as F
 from scratchformer_course.page_torch.nn import init
-from scratchformer_course.page_torch.nn.module import Module, Parameter
+from scratchformer_course.page_torch.nn.module import Module
+from scratchformer_course.page_torch.nn.parameter import Parameter
 from scratchformer_course.page_torch.tape import GradMode
 from scratchformer_course.page_torch.tensor import Tensor
 
