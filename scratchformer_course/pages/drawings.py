@@ -138,6 +138,7 @@ def house():
         f"slices; then the slices, one for each chapter, from {slices[0]} to {slices[-1]}, and "
         "pages for the other pages, with no arrow between them; then page_model, and "
         "beside it tab_trainer and real_model, which know it; "
-        "then kit, page_torch beside it, which only the kit knows, and measurements. The ground floor is scratchformer, the library, which runs "
+        "then kit, page_torch beside it, which only the kit knows, and measurements. "
+        "The ground floor is scratchformer, the library, which runs "
         "from files and data to generation, and imports nothing from above."
     )

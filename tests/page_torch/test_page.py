@@ -1,4 +1,4 @@
-"""What the page *How a tensor library is made* prints is what its code prints, in either PyTorch."""
+"""The page *How a tensor library is made* shows what its code prints, in either PyTorch."""
 
 import re
 import subprocess
