@@ -49,7 +49,8 @@ ROOMS = [
 ]
 # The course: what each room may import of the course besides itself.
 COURSE_ROOMS = {
-    "kit": set(),
+    "page_torch": set(),
+    "kit": {"page_torch"},
     "measurements": set(),
     "pages": {"kit", "measurements"},
     "page_model": {"kit"},

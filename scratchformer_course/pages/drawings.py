@@ -1,4 +1,4 @@
-"""The drawings of two pages: gradients added up in a ring of processes, and the house's rooms."""
+"""The drawings of three pages: a ring of processes, readings of a list, and the house's rooms."""
 
 from pathlib import Path
 
@@ -63,6 +63,43 @@ def ring_all_reduce(d):
     d.text_from(3, 450, "Orange: the piece has just arrived.", "key")
 
 
+READINGS = (  # of the list 1, 2, …, 6: the tensor, its shape as rows and columns, strides, offset
+    ("x", (2, 3), (3, 1), 0),
+    ("x.T", (3, 2), (1, 3), 0),
+    ("x[:, 0]", (1, 2), (0, 3), 0),
+    ("x[1].expand(2, 3)", (2, 3), (0, 1), 3),
+)
+
+
+@drawing(480, 402, size=13)
+def readings_of_a_list(d):
+    """On top lies a list of six numbers, 1 to 6, at places 0 to 5. Below are four tensors that read
+    it. x has shape (2, 3), strides (3, 1) and offset 0, and reads 1 2 3 and 4 5 6. x.T has shape
+    (3, 2) and strides (1, 3), and reads 1 4, 2 5 and 3 6. x[:, 0] has shape (2,) and stride (3,),
+    and reads 1 4. x[1].expand(2, 3) has strides (0, 1) and offset 3, and reads 4 5 6 twice.
+    """
+    d.text_from(3, 14, "the list", bold=True)
+    middles = d.row(96, 34, range(1, 7), (48, 34), ("value", 0.12))
+    d.text_to(86, 51, "number")
+    d.text_to(86, 84, "place", "muted")
+    for place, x in enumerate(middles):
+        d.text(x, 84, place, "muted")
+    d.arrow(middles[0], 32, middles[3], 32, "key", bend=11)
+    d.text_from(middles[3] + 10, 14, "one row of x down: 3 places on", "key")
+    for k, (name, shape, strides, offset) in enumerate(READINGS):
+        x, y = 3 + 244 * (k % 2), 122 + 166 * (k // 2)
+        numbers = [
+            [1 + offset + i * strides[0] + j * strides[1] for j in range(shape[1])]
+            for i in range(shape[0])
+        ]
+        is_row = shape[0] == 1
+        sizes, steps = (f"({t[1]},)" if is_row else str(t) for t in (shape, strides))
+        d.text_from(x, y, name, mono=True)
+        d.text_from(x, y + 20, f"shape {sizes}, strides {steps},", "muted")
+        d.text_from(x, y + 38, f"offset {offset}", "muted")
+        d.cells(x, y + 54, numbers, (40, 28), ("value", 0.12))
+
+
 def house():
     """The rooms of the repository in floors: each imports from the floors below its own."""
     slices = sorted(path.name[:4] for path in Path(__file__).parents[1].glob("ch[0-9][0-9]_*"))
@@ -76,7 +113,8 @@ def house():
     d.row(14, 170, rooms, (68, 34), ("query", 0.12), 76.8)
     rooms = ("tab_trainer", "page_model", "real_model")
     d.row(14, 242, rooms, (112, 40), ("key", 0.12), 126)
-    d.box(14, 316, 298, 36, "kit", "value")
+    d.box(14, 316, 150, 36, "kit", "value")
+    d.box(194, 316, 118, 36, "page_torch", "value")
     d.box(322, 316, 144, 36, "measurements", "value")
     library = "scratchformer: the library\nfiles → data → … → generation"
     d.box(3, 400, 474, 60, library, "stream")
@@ -89,6 +127,7 @@ def house():
         (126, 262, 140, 262),
         (266, 262, 252, 262),
         (394, 204, 394, 316),
+        (164, 334, 194, 334),
     ):
         d.arrow(x1, y1, x2, y2)
     legend = "An arrow leads from a room to what it may import:", "that, and all further down."
@@ -99,6 +138,7 @@ def house():
         f"slices; then the slices, one for each chapter, from {slices[0]} to {slices[-1]}, and "
         "pages for the other pages, with no arrow between them; then page_model, and "
         "beside it tab_trainer and real_model, which know it; "
-        "then kit and measurements. The ground floor is scratchformer, the library, which runs "
+        "then kit, page_torch beside it, which only the kit knows, and measurements. "
+        "The ground floor is scratchformer, the library, which runs "
         "from files and data to generation, and imports nothing from above."
     )
