@@ -42,7 +42,6 @@ from scratchformer_course.page_torch import (
 from scratchformer_course.page_torch.generator import Generator as Generator
 from scratchformer_course.page_torch.generator import default_generator as default_generator
 from scratchformer_course.page_torch.layout import Size
-from scratchformer_course.page_torch.memory import Device as device
 from scratchformer_course.page_torch.missing import (
     NotInPage,
     guarded,
@@ -51,7 +50,8 @@ from scratchformer_course.page_torch.missing import (
     torch_error,
 )
 from scratchformer_course.page_torch.names import KNOWN
-from scratchformer_course.page_torch.stand_ins import put_in_place
+from scratchformer_course.page_torch.other_packages import put_in_place
+from scratchformer_course.page_torch.storage import Device as device
 from scratchformer_course.page_torch.tape import enable_grad as enable_grad
 from scratchformer_course.page_torch.tape import is_grad_enabled as is_grad_enabled
 from scratchformer_course.page_torch.tape import no_grad as no_grad

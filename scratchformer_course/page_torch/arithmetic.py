@@ -32,8 +32,8 @@ from scratchformer_course.page_torch.layout import (
     places,
     stretched,
 )
-from scratchformer_course.page_torch.memory import Storage
 from scratchformer_course.page_torch.missing import lack
+from scratchformer_course.page_torch.storage import Storage
 from scratchformer_course.page_torch.tape import is_grad_enabled, record
 from scratchformer_course.page_torch.tensor import Tensor, new_tensor, view_of_storage
 

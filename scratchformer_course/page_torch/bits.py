@@ -4,8 +4,7 @@ import array
 import struct
 
 from scratchformer_course.page_torch.dtypes import dtype
-from scratchformer_course.page_torch.missing import lack, torch_error
-from scratchformer_course.page_torch.tensor import Tensor, new_tensor
+from scratchformer_course.page_torch.missing import lack
 
 CODES = {"bool": "?", "uint8": "B", "int8": "b", "int16": "h", "int32": "i", "int64": "q"}
 CODES |= {"float16": "e", "float32": "f", "float64": "d"}
@@ -25,15 +24,3 @@ def unpacked(data: bytes, kind: dtype) -> list:
     if CODES[kind.name] in array.typecodes:
         return array.array(CODES[kind.name], data).tolist()
     return list(struct.unpack(f"<{len(data) // kind.itemsize}{CODES[kind.name]}", data))
-
-
-def reinterpreted(x: Tensor, kind: dtype) -> Tensor:
-    """The bits of x as another type: a copy here, a view in real PyTorch."""
-    if not x.is_contiguous() or not x.ndim or x.requires_grad:
-        lack("`Tensor.view(dtype)` of such a tensor")
-    size = x._shape[-1] * x.dtype.itemsize
-    if size % kind.itemsize:
-        text = f"self.size(-1) must be divisible by {kind.itemsize // x.dtype.itemsize} to view"
-        raise torch_error(RuntimeError, text)
-    shape = (*x._shape[:-1], size // kind.itemsize)
-    return new_tensor(unpacked(packed(x._numbers(), x.dtype), kind), shape, kind)

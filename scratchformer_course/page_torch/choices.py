@@ -13,6 +13,7 @@ from scratchformer_course.page_torch.arithmetic import (
 )
 from scratchformer_course.page_torch.creation import Number, tensor
 from scratchformer_course.page_torch.dtypes import COMPLEX, FLOAT, INTEGER, bool_, int64, rounded
+from scratchformer_course.page_torch.information import finfo
 from scratchformer_course.page_torch.layout import Shape, broadcast
 from scratchformer_course.page_torch.missing import lack, torch_error
 from scratchformer_course.page_torch.operators import maximum, minimum
@@ -117,8 +118,6 @@ def nan_to_num(
     x: Tensor, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
 ) -> Tensor:
     """Numbers in place of nan and inf."""
-    from scratchformer_course.page_torch.information import finfo
-
     if x.dtype.kind < FLOAT:
         return x.clone()
     high = finfo(x.dtype).max if posinf is None else posinf

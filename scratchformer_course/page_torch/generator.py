@@ -6,6 +6,7 @@ of a block and the sines in the second; below one by one, in double precision.
 """
 
 import math
+import operator
 import random
 from typing import Any
 
@@ -23,8 +24,8 @@ from scratchformer_course.page_torch.dtypes import (
 )
 from scratchformer_course.page_torch.inplace import assign
 from scratchformer_course.page_torch.layout import Shape, sizes_of
-from scratchformer_course.page_torch.memory import CPU
 from scratchformer_course.page_torch.missing import lack, torch_error
+from scratchformer_course.page_torch.storage import CPU
 from scratchformer_course.page_torch.tensor import Tensor, new_tensor
 
 N_WORDS = 624  # of the state of mt19937
@@ -122,10 +123,11 @@ class Generator:
 
 def _make_normal(numbers: list[float], start: int) -> None:
     """Turn a block of uniform numbers into normal ones."""
-    for i in range(start, start + BLOCK // 2):
-        radius = math.sqrt(-2 * math.log(1 - numbers[i]))
-        angle = 2 * math.pi * numbers[i + BLOCK // 2]
-        numbers[i], numbers[i + BLOCK // 2] = radius * math.cos(angle), radius * math.sin(angle)
+    middle, end = start + BLOCK // 2, start + BLOCK
+    radii = [math.sqrt(-2 * math.log(1 - u)) for u in numbers[start:middle]]
+    angles = [2 * math.pi * u for u in numbers[middle:end]]
+    numbers[start:middle] = map(operator.mul, radii, map(math.cos, angles))
+    numbers[middle:end] = map(operator.mul, radii, map(math.sin, angles))
 
 
 default_generator = Generator()

@@ -8,6 +8,7 @@ that came from the operation, and the rest from where it came before.
 from collections.abc import Callable
 from typing import Any
 
+from scratchformer_course.page_torch.creation import tensor
 from scratchformer_course.page_torch.dtypes import FLOAT, bool_, converted, int64
 from scratchformer_course.page_torch.layout import overlaps, places
 from scratchformer_course.page_torch.missing import lack, torch_error
@@ -164,8 +165,6 @@ def fill_(x: Tensor, value: Any) -> Tensor:
     """Write one number everywhere."""
     check_writable(x)
     if not isinstance(value, Tensor):
-        from scratchformer_course.page_torch.creation import tensor
-
         value = tensor(value, dtype=x.dtype)
     return assign(x, value, "FillBackward0")
 

@@ -7,6 +7,7 @@ from typing import Any
 from scratchformer_course.page_torch.dtypes import FLOAT, INTEGER, int64
 from scratchformer_course.page_torch.layout import axis_of
 from scratchformer_course.page_torch.missing import lack, torch_error
+from scratchformer_course.page_torch.selection import best
 from scratchformer_course.page_torch.tape import named
 from scratchformer_course.page_torch.tensor import Tensor, new_tensor, numbers_as
 
@@ -79,25 +80,15 @@ def topk(x: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = 
     n = x._shape[axis_of(dim, x.ndim)] if x.ndim else 1
     if not 0 <= k <= n:
         raise torch_error(RuntimeError, "selected index k out of range")
-    at = argsort(x, dim, largest, True)
     if not x.ndim:
-        return _pair("topk", x.clone(), at)
-    found = _pair("topk", x.gather(dim, at.narrow(dim, 0, k).contiguous()), at)
-    chosen = x.detach().gather(dim, at.narrow(dim, 0, min(k + 1, n)).contiguous())
-    at = at.narrow(dim, 0, k).contiguous()
-    lists = chosen.movedim(dim, -1).reshape(-1, min(k + 1, n)).tolist() if k else []
-    if any(len(set(row)) < len(row) for row in lists):
-        at._storage = Undecided()
-    return type(found)((found[0], at))
-
-
-class Undecided:
-    """Places of equal numbers: which of them come first is left open by real PyTorch."""
-
-    @property
-    def numbers(self) -> list:
-        """What must not be asked for."""
-        lack("which of equal numbers `topk` puts first")
+        return _pair("topk", x.clone(), new_tensor([0] * k, (), int64))
+    axis = axis_of(dim, x.ndim)
+    lists = x.detach().movedim(axis, -1)
+    own = lists._numbers()
+    rows = (own[start : start + n] for start in range(0, len(own), max(n, 1)))
+    places = [place for row in rows for place in best(row, k, largest)]
+    at = in_order(new_tensor(places, (*lists._shape[:-1], k), int64), axis)
+    return _pair("topk", x.gather(axis, at), at)
 
 
 def kthvalue(x: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Pair:

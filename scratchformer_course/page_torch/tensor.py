@@ -4,7 +4,6 @@ They are attached to the class in `__init__.py`, so that `x.sum(0)` and `torch.s
 function.
 """
 
-import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -26,8 +25,8 @@ from scratchformer_course.page_torch.layout import (
     nested,
     places,
 )
-from scratchformer_course.page_torch.memory import CPU, Bytes, Device, Packed, Storage
 from scratchformer_course.page_torch.missing import lack, torch_error
+from scratchformer_course.page_torch.storage import CPU, Bytes, Device, Packed, Storage
 from scratchformer_course.page_torch.tape import (
     NO_SLOPES,
     Node,
@@ -335,14 +334,6 @@ class Tensor:
         return new_tensor(
             converted([number], float64, self.dtype) * self.numel(), self._shape, self.dtype
         )
-
-    def _into_base(self) -> Callable:
-        """The slope of the base of a view, from that of the view."""
-        from scratchformer_course.page_torch.views import order_in, spread
-
-        base = self._base
-        assert base is not None
-        return functools.partial(spread, base._shape, order_in(base, self))
 
 
 def view_of_storage(

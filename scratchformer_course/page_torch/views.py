@@ -1,10 +1,12 @@
 """Views: the same numbers, read in another way. Only strides, shape and offset are new."""
 
+import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from scratchformer_course.page_torch import tensor as core
+from scratchformer_course.page_torch.bits import packed, unpacked
 from scratchformer_course.page_torch.dtypes import dtype as Kind
 from scratchformer_course.page_torch.dtypes import rounded
 from scratchformer_course.page_torch.layout import (
@@ -54,6 +56,15 @@ def spread(shape: Shape, order: list[int], slope: Tensor) -> Tensor:
     for place, number in zip(order, slope._numbers(), strict=True):
         sums[place] += number
     return new_tensor(rounded(sums, slope.dtype), shape, slope.dtype)
+
+
+def into_base(view: Tensor) -> Callable[[Tensor], Tensor]:
+    """The slope of the tensor into which a view looks, from that of the view."""
+    base = view._base
+    return functools.partial(spread, base._shape, order_in(base, view))
+
+
+Tensor._into_base = into_base
 
 
 def expand(x: Tensor, *sizes: Any) -> Tensor:
@@ -182,8 +193,6 @@ def view(x: Tensor, *sizes: Any, dtype: Kind | None = None) -> Tensor:
     """The same numbers in another shape; or their bits as another type (a copy)."""
     kind = sizes[0] if sizes and isinstance(sizes[0], Kind) else dtype
     if kind is not None:
-        from scratchformer_course.page_torch.bits import reinterpreted
-
         return reinterpreted(x, kind)
     target = resolved(sizes_of(sizes), x.numel())
     strides = strides_of_view(x._shape, x._strides, target)
@@ -194,6 +203,18 @@ def view(x: Tensor, *sizes: Any, dtype: Kind | None = None) -> Tensor:
             "dimension spans across two contiguous subspaces). Use .reshape(...) instead.",
         )
     return view_of(x, target, strides, x._offset, "ViewBackward0")
+
+
+def reinterpreted(x: Tensor, kind: Kind) -> Tensor:
+    """The bits of x as another type: a copy here, a view in real PyTorch."""
+    if not x.is_contiguous() or not x.ndim or x.requires_grad:
+        lack("`Tensor.view(dtype)` of such a tensor")
+    size = x._shape[-1] * x.dtype.itemsize
+    if size % kind.itemsize:
+        text = f"self.size(-1) must be divisible by {kind.itemsize // x.dtype.itemsize} to view"
+        raise torch_error(RuntimeError, text)
+    shape = (*x._shape[:-1], size // kind.itemsize)
+    return new_tensor(unpacked(packed(x._numbers(), x.dtype), kind), shape, kind)
 
 
 def view_as(x: Tensor, other: Tensor) -> Tensor:

@@ -107,8 +107,8 @@ def test_what_goes_wrong_before_or_in_the_check_is_told_in_words(chapter, code, 
 
 def test_what_the_page_says_of_a_loop_without_end_is_known_before_it_runs(chapter):
     known = json.loads(in_page.late("1.1"))
-    assert known["seconds"] == 10 and known["late"]["state"] == "try again"
-    words = "</code> did not come back within 10 seconds: is there a loop that never ends?"
+    assert known["seconds"] == in_page.LIMIT and known["late"]["state"] == "not here"
+    words = f"</code> did not come back within {in_page.LIMIT} seconds: is there a loop"
     assert f"count_pairs{words}" in known["late"]["html"]
 
 

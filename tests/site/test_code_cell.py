@@ -12,6 +12,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from book._ext import code_ext
+from lab import page_checks
 from lab.firefox import PROGRAM, Firefox
 from scratchformer_course.kit.checks import in_page
 from scratchformer_course.teaching import packed_python
@@ -20,7 +21,7 @@ from tests.node import Node
 from tests.site.browsing import DESK, PHONE, TOO_SMALL, axe_finds, opened, parsed, reload
 from tests.site.conftest import ROOT
 
-CHAPTERS = ["01_bpe", "15_costs"]
+CHAPTERS = ["01_bpe", "05_averaging", "15_costs"]
 BOX = 'section[data-exercise="1.1"]'
 REASON = "The site is built without Pyodide: no exercise ran in its page (make book, with npm)."
 RUN = """([number, code]) => new Promise((done) => {
@@ -131,12 +132,28 @@ def test_every_listed_answer_gets_the_words_of_the_notebook_in_chromium(browser,
             assert page.evaluate(RUN, asked) == words, asked
 
 
+@pytest.mark.parametrize("name", EXERCISES)
+def test_every_worked_answer_passes_in_its_page(browser, built, name):
+    with opened(browser, (built / "notebooks" / f"{name}.html").as_uri()) as page:
+        for number, code, _ in page_checks.worked_answers(name):
+            assert f"{number}, passed." in page.evaluate(RUN, [number, code])
+
+
+def test_what_the_page_lacks_is_said_and_no_verdict_follows(browser, built):
+    code = "def running_mean(x):\n    torch.cdist(x, x)\n    return x\n"
+    with opened(browser, (built / "notebooks/05_averaging.html").as_uri()) as page:
+        words = page.evaluate(RUN, ["5.1", code])
+        assert words.startswith("Exercise 5.1, not here.") and "torch.cdist" in words
+        assert not page.get_by_label("Written as code (ticks itself): exercise 5.1").is_checked()
+
+
 @pytest.mark.skipif(PROGRAM is None, reason="no Firefox on the PATH: no exercise ran in it")
 def test_answers_get_the_words_of_the_notebook_in_firefox(built):
     with Firefox() as page:
-        page.goto((built / "notebooks" / "01_bpe.html").as_uri())
-        for asked, words in list(answers("01_bpe"))[::3]:
-            assert page.evaluate(f"({RUN})({json.dumps(asked)})") == words, asked
+        for name in CHAPTERS[:2]:
+            page.goto((built / "notebooks" / f"{name}.html").as_uri())
+            for asked, words in list(answers(name))[::3]:
+                assert page.evaluate(f"({RUN})({json.dumps(asked)})") == words, asked
 
 
 def status(page):

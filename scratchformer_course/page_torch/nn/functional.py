@@ -13,7 +13,7 @@ from scratchformer_course.page_torch.indexing import taken
 from scratchformer_course.page_torch.information import finfo
 from scratchformer_course.page_torch.joining import cat
 from scratchformer_course.page_torch.missing import guard_module, lack, torch_error
-from scratchformer_course.page_torch.nn.losses import *  # noqa: F403
+from scratchformer_course.page_torch.nn.loss_functions import *  # noqa: F403
 from scratchformer_course.page_torch.products import matmul
 from scratchformer_course.page_torch.rows import log_softmax as _log_softmax
 from scratchformer_course.page_torch.rows import softmax as _softmax

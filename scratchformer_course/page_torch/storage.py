@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from scratchformer_course.page_torch.bits import packed
 from scratchformer_course.page_torch.missing import lack
 
 
@@ -32,14 +33,12 @@ class Bytes:
 class Packed:
     """What `numpy()` gives: the bytes in memory, and nothing else of an array."""
 
-    def __init__(self, tensor: "Tensor"):
+    def __init__(self, tensor: Any):
         self.tensor = tensor
 
     @property
     def data(self) -> bytes:
         """The bytes of the numbers, in order."""
-        from scratchformer_course.page_torch.bits import packed
-
         return packed(self.tensor._numbers(), self.tensor.dtype)
 
     def tobytes(self) -> bytes:
