@@ -25,11 +25,6 @@ DIFFERENT = {
     "[type(c) for c in net.children()]": "layers say where they are defined",
     "z ** 2, z.conj().imag": "the sign of a zero",
 }
-# Exercises for whose listed answers the page does not always find words, and why
-UNDECIDED = {
-    "2.1": "two mistakes ask `topk` which of equal numbers it takes",
-    "8.4": "the check asks `topk` which of two places beside the largest number it takes",
-}
 # Differences that random programs still find: operation and kind of each
 KNOWN = {
     ("torch.einsum({einsum})", "stride"),
@@ -73,7 +68,7 @@ def test_every_answer_gets_the_same_words_but_in_exercises_that_are_left_to_the_
     assert {answer.split()[0] for answer in other} <= left, other
     listed = re.compile(r"(\S+) (right|mistake) ")
     not_word_for_word = {m[1] for answer in {*other, *missing} if (m := listed.match(answer))}
-    assert not_word_for_word == left | set(UNDECIDED), "notebook_only.json lists what differs"
+    assert not_word_for_word == left, "notebook_only.json lists what differs"
 
 
 def test_idioms_of_learners_give_the_same_or_are_said_to_be_missing():
