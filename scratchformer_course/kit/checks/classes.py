@@ -12,11 +12,29 @@ from scratchformer_course.kit.checks.compare import is_tensor
 from scratchformer_course.kit.checks.verdict import Wrong, expect
 
 SEED = 1
+drawn_weights: dict[tuple, tuple[dict, Any]] = {}  # by class and settings, with what comes next
 
 
 def upside_down(case: tuple) -> tuple:
     """The case with the first axis of each tensor in reverse, as texts of a batch may come."""
     return tuple(x.flip(0) if is_tensor(x) and x.dim() else x for x in case)
+
+
+def _weights(right: Any, settings: dict) -> dict:
+    """The weights with which objects of these settings are compared, drawn once."""
+    import torch
+
+    key = (right, repr(settings))
+    if key not in drawn_weights:
+        torch.default_generator.manual_seed(SEED)  # `torch.manual_seed` resets GPUs, and is slow
+        weights = dict(right(**settings).named_parameters(remove_duplicate=False))
+        for value in weights.values():
+            if value.dim() == 1:  # a fresh norm of weight 1 and bias 0 cannot be told from another
+                torch.nn.init.normal_(value)
+        drawn_weights[key] = weights, torch.get_rng_state()
+    weights, state = drawn_weights[key]
+    torch.set_rng_state(state)
+    return weights
 
 
 def as_function(cls: Any, right: Any, kept: dict | None = None) -> Callable:
@@ -36,11 +54,7 @@ def as_function(cls: Any, right: Any, kept: dict | None = None) -> Callable:
     def build(settings: dict) -> Any:
         import torch
 
-        torch.default_generator.manual_seed(SEED)  # `torch.manual_seed` resets GPUs, and is slow
-        weights = dict(right(**settings).named_parameters(remove_duplicate=False))
-        for value in weights.values():
-            if value.dim() == 1:  # a fresh norm of weight 1 and bias 0 cannot be told from another
-                torch.nn.init.normal_(value)
+        weights = _weights(right, settings)
         model = cls(**settings)
         if any(value is ... for value in vars(model).values()):
             raise Wrong(f"replace the `...` in the constructor of `{cls.__name__}`.", "not yet")
