@@ -53,6 +53,7 @@ from scratchformer_course.page_torch.names import KNOWN
 from scratchformer_course.page_torch.other_packages import put_in_place
 from scratchformer_course.page_torch.storage import Device as device
 from scratchformer_course.page_torch.tape import enable_grad as enable_grad
+from scratchformer_course.page_torch.tape import inference_mode as inference_mode
 from scratchformer_course.page_torch.tape import is_grad_enabled as is_grad_enabled
 from scratchformer_course.page_torch.tape import no_grad as no_grad
 from scratchformer_course.page_torch.tape import set_grad_enabled as set_grad_enabled
@@ -62,7 +63,7 @@ __version__ = "2.13.0"
 __all__ = ["NotInPage", "Tensor", "autograd", "e", "inf", "install", "lacking", "linalg", "nan"]
 __all__ += ["nn", "no_grad", "optim", "pi"]
 
-dtype, inference_mode, newaxis, strided = dtypes.dtype, no_grad, None, "torch.strided"
+dtype, newaxis, strided = dtypes.dtype, None, "torch.strided"
 FUNCTIONS = (
     choices, gathering, parts, rows,
     creation, generator, indexing, information, joining, moves, pointwise, products, reductions,
@@ -109,7 +110,9 @@ def _attach() -> None:
     functions = globals()
     for name, operation in _operations().items():
         if name in KNOWN["torch"]:
-            functions[name] = guarded(operation, f"torch.{name}", has_aliases=True)
+            is_shaped = name in ("permute", "reshape", "flip", "tile")
+            function = _with_one_shape(operation, name) if is_shaped else operation
+            functions[name] = guarded(function, f"torch.{name}", has_aliases=not is_shaped)
         if name in KNOWN["Tensor"] and name not in vars(Tensor):
             _attach_method(name, METHODS_ALONE.get(name, operation))
     for name in METHODS_ALONE:
@@ -138,6 +141,17 @@ def _attach() -> None:
     for name in dtypes.ORDER:
         functions[name.name] = functions[TYPES[name.name]] = name
         _attach_method(TYPES[name.name], _conversion(name))
+
+
+def _with_one_shape(operation: Callable, name: str) -> Callable:
+    """`torch.permute(x, dims)` takes its sizes as one tuple, where `x.permute(1, 0)` does not."""
+
+    def call(x: Any, *given: Any, **named: Any) -> Any:
+        if len(given) > 1 or any(isinstance(one, int) for one in given):
+            raise TypeError(f"{name}: expected one tuple")  # told as missing, see `guarded`
+        return operation(x, *given, **named)
+
+    return call
 
 
 def _attach_method(name: str, operation: Callable) -> None:

@@ -12,7 +12,15 @@ from scratchformer_course.page_torch.arithmetic import (
     summed_to,
 )
 from scratchformer_course.page_torch.creation import Number, tensor
-from scratchformer_course.page_torch.dtypes import COMPLEX, FLOAT, INTEGER, bool_, int64, rounded
+from scratchformer_course.page_torch.dtypes import (
+    COMPLEX,
+    FLOAT,
+    INTEGER,
+    bool_,
+    float16,
+    int64,
+    rounded,
+)
 from scratchformer_course.page_torch.information import finfo
 from scratchformer_course.page_torch.layout import Shape, broadcast
 from scratchformer_course.page_torch.missing import lack, torch_error
@@ -55,14 +63,14 @@ def clamp_max(x: Tensor, max: Any) -> Tensor:
     return clamp(x, None, max)
 
 
-def where(condition: Tensor, a: Any = None, b: Any = None) -> Any:
-    """a where the condition is True, and b elsewhere; or the indices where it is True."""
-    if a is None and b is None:
+def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
+    """One where the condition is True, the other elsewhere; or the indices where it is True."""
+    if input is None and other is None:
         return condition.nonzero(as_tuple=True)
     if condition.dtype is not bool_:
         text = "where expected condition to be a boolean tensor, but got a tensor with dtype"
         raise torch_error(RuntimeError, f"{text} {condition.dtype.word}")
-    return _chosen(condition, a, b, "WhereBackward0")
+    return _chosen(condition, input, other, "WhereBackward0")
 
 
 def _chosen(condition: Tensor, a: Any, b: Any, name: str) -> Tensor:
@@ -104,6 +112,8 @@ def masked_fill(x: Tensor, mask: Tensor, value: Any) -> Tensor:
     if isinstance(value, float) and x.dtype.kind == INTEGER and not math.isfinite(value):
         text = f"value cannot be converted to type {_c_type(x)} without overflow"
         raise torch_error(RuntimeError, text)
+    if x.dtype is float16 and isinstance(value, Number) and 65504 < abs(value) < math.inf:
+        lack("such a value in half precision")
     if not isinstance(value, (Tensor, *Number)):
         lack("`masked_fill` with such a value")
     number = value if isinstance(value, Tensor) else tensor(value, dtype=x.dtype)

@@ -54,6 +54,8 @@ def tensor(
         numbers = [int(x) for x in numbers]
         if target is int64 and any(not -(2**63) <= x < 2**63 for x in numbers):
             raise torch_error(RuntimeError, "Overflow when unpacking long long")
+    if kind == INTEGER and target.kind == INTEGER and converted(numbers, int64, target) != numbers:
+        lack("numbers that their type cannot hold")
     out = new_tensor(converted(numbers, WIDEST[kind], target), tuple(shape), target)
     return placed(out, device, requires_grad)
 
@@ -121,7 +123,9 @@ def full(
     requires_grad: bool = False,
 ) -> Tensor:
     """One number everywhere."""
-    shape = sizes_of([size] if not isinstance(size, int) else [(size,)])
+    if isinstance(size, int):
+        lack("`torch.full` of a single size")
+    shape = sizes_of([size])
     for n in shape:
         if n < 0:
             text = f"Trying to create tensor with negative dimension {n}: {list(shape)}"

@@ -133,7 +133,7 @@ def converted(numbers: list, source: dtype, target: dtype) -> list:
     if target.kind < COMPLEX and source.kind == COMPLEX:
         numbers = [x.real for x in numbers]
     if target.kind == INTEGER:
-        return rounded([int(x) if math.isfinite(x) else -(2**63) for x in numbers], target)
+        return rounded([int(x) if abs(x) < 2**63 else -(2**63) for x in numbers], target)
     if target.kind == FLOAT and source.kind >= FLOAT:
         return rounded(numbers, target)
     if target.kind == FLOAT:

@@ -33,10 +33,9 @@ def masked_select(x: Tensor, mask: Tensor) -> Tensor:
 def _along(x: Tensor, dim: int, index: Tensor, what: str) -> list[int]:
     """The places in the order of x of `x[…, index[…, i, …], …]`."""
     axis, strides = axis_of(dim, x.ndim), contiguous(x._shape)
-    kinds = (int64,) if what == "gather" else (int64, int32)
-    if index.dtype not in kinds:
-        words = "int64" if what == "gather" else "int32/int64"
-        raise torch_error(RuntimeError, f"{what}(): Expected dtype {words} for index")
+    if index.dtype not in (int64, int32):
+        text = f"{what}(): Expected dtype int32/int64 for index"
+        raise torch_error(RuntimeError, text)
     if index.ndim != x.ndim:
         text = "Index tensor must have the same number of dimensions as input tensor"
         raise torch_error(RuntimeError, text)

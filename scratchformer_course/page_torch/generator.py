@@ -70,6 +70,8 @@ class Generator:
 
     def set_state(self, state: Tensor) -> "Generator":
         """Put a state back."""
+        if not hasattr(state, "state"):
+            lack("a state that `get_rng_state` did not give")
         twister, self.next_normal, self.seed_used = state.state
         self.twister.setstate(twister)
         return self
@@ -118,7 +120,7 @@ class Generator:
 
     def below(self, end: int) -> int:
         """A whole number from 0 to below `end`."""
-        return (self.long_word() if end >= 2**32 else self.word()) % end
+        return (self.long_word() if end >= 2**28 else self.word()) % end
 
 
 def _make_normal(numbers: list[float], start: int) -> None:
@@ -131,6 +133,7 @@ def _make_normal(numbers: list[float], start: int) -> None:
 
 
 default_generator = Generator()
+NAMED = {"device", "requires_grad"}  # what else a function of this file takes by name
 
 
 def manual_seed(seed: int) -> Generator:
@@ -155,10 +158,15 @@ def set_rng_state(new_state: Tensor) -> None:
 
 def _new(sizes: tuple, draw: str, named: dict[str, Any]) -> Tensor:
     """A new tensor of random numbers."""
+    given_names = set(named)
     shape: Shape = sizes_of((named.pop("size"),) if "size" in named else sizes)
     kind = named.pop("dtype", None) or DEFAULTS[FLOAT]
     source = named.pop("generator", None) or default_generator
     n = math.prod(shape)
+    if not (sizes or "size" in given_names) or min(shape, default=0) < 0:
+        lack(f"`torch.{draw}` of such a shape")
+    if kind.itemsize == 2 and n > BLOCK and n % BLOCK:
+        lack(f"`torch.{draw}` of `{kind}`")
     if kind.kind != FLOAT:
         lack(f"`torch.{draw}` of `{kind}`")
     if draw == "randn":
@@ -196,6 +204,8 @@ def randint(*given: Any, **named: Any) -> Tensor:
     words = [named.pop(name) for name in ("low", "high", "size") if name in named]
     parts = [*given, *words]
     low, high, size = parts if len(parts) == 3 else (0, *parts)
+    if not isinstance(size, (tuple, list)) or not isinstance(high, int) or set(named) - NAMED:
+        lack("this use of `torch.randint`")
     source = named.pop("generator", None) or default_generator
     kind = named.pop("dtype", None) or int64
     if low >= high:
@@ -211,6 +221,8 @@ def randperm(
     n: int, *, generator: Generator | None = None, dtype: dtype = int64, device: Any = None
 ) -> Tensor:
     """The numbers from 0 to below n in a random order."""
+    if n < 0:
+        lack("`torch.randperm` of a negative number")
     source, numbers = generator or default_generator, list(range(n))
     for i in range(n - 1):
         j = i + source.word() % (n - i)
@@ -230,6 +242,8 @@ def normal(
 def bernoulli(x: Tensor, *, generator: Generator | None = None) -> Tensor:
     """1 with the probability that x gives, else 0."""
     source = generator or default_generator
+    if not all(0 <= p <= 1 for p in x._numbers()):
+        lack("`torch.bernoulli` of what is no probability")
     draws = zip(source.uniforms(x.numel(), x.dtype), x._numbers(), strict=True)
     numbers = [float(draw < p) for draw, p in draws]
     return new_tensor(numbers, x._shape, x.dtype)
@@ -251,6 +265,8 @@ def multinomial(
         text = "cannot sample n_sample > prob_dist.size(-1) samples without replacement"
         raise torch_error(RuntimeError, text)
     own = x._numbers()
+    if not x.is_contiguous():
+        lack("`torch.multinomial` of numbers that do not lie in order")
     if not all(0 <= p < math.inf for p in own):
         text = "probability tensor contains either `inf`, `nan` or element < 0"
         raise torch_error(RuntimeError, text)
@@ -283,6 +299,8 @@ def _drawn(weights: list[float], source: Generator) -> int:
 
 
 def _fill(x: Tensor, numbers: list) -> Tensor:
+    if not x.is_contiguous():
+        lack("random numbers for memory that does not lie in order")
     kind = x.dtype
     if kind.kind == INTEGER:
         numbers = [int(number) for number in numbers]

@@ -87,7 +87,7 @@ def get_item(x: Tensor, key: Any) -> Tensor:
 def set_item(x: Tensor, key: Any, value: Any) -> None:
     """`x[key] = value`."""
     view, advanced = _basic(x, key if isinstance(key, tuple) else (key,))
-    if isinstance(value, (list, tuple)):
+    if value is None or isinstance(value, (list, tuple, str)):
         kind = type(value).__name__
         raise torch_error(TypeError, f"can't assign a {kind} to a torch.{x.dtype.word}Tensor")
     value = as_number_tensor(value, x.dtype)
@@ -127,6 +127,8 @@ def _n_axes(key: Any) -> int:
 
 def _basic(x: Tensor, keys: tuple) -> tuple[Tensor, Advanced]:
     """The view that indices, slices, None and `...` give; ids and masks, by axis of the view."""
+    if any(isinstance(key, list) and key and isinstance(key[0], list) for key in keys):
+        lack("lists of lists as an index")
     keys = tuple(tensor(key) if isinstance(key, (list, tuple)) and key else key for key in keys)
     used = sum(map(_n_axes, keys))
     if used and not x.ndim:

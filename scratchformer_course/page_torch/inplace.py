@@ -44,6 +44,16 @@ def check_overlap(target: Tensor) -> None:
         )
 
 
+def check_shared(target: Tensor, *values: Any) -> None:
+    """Lack what real PyTorch does if a tensor is written into memory from which it is read."""
+    for value in values:
+        if not isinstance(value, Tensor) or value._storage is not target._storage:
+            continue
+        own, theirs = (places(x._shape, x._strides, x._offset) for x in (target, value))
+        if own != theirs and not set(own).isdisjoint(theirs):
+            lack("writing a tensor into memory that it shares")
+
+
 def check_writable(target: Tensor) -> None:
     """Raise if the tape forbids to write into a tensor."""
     if not is_grad_enabled():
@@ -75,6 +85,7 @@ def assign(target: Tensor, value: Tensor, name: str = "CopyBackwards") -> Tensor
         value = value[0]
     if value._shape != target._shape:
         value = expand(value, target._shape)
+    check_shared(target, value)
     numbers = numbers_as(value, target.dtype)
     source = node_of(value) if target.dtype.kind >= FLOAT else None
     before = node_of(target)
@@ -120,6 +131,7 @@ def in_place(operation: Callable, name: str) -> Callable:
 
     def call(target: Tensor, *given: Any, **named: Any) -> Any:
         check_writable(target)
+        check_shared(target, *given)
         before = new_tensor(list(target._numbers()), target._shape, target.dtype)
         before._node = node_of(target)
         result = operation(before, *given, **named)

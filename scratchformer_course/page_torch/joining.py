@@ -67,6 +67,8 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
 
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Tensors of one shape along a new axis."""
+    if isinstance(tensors, Tensor):
+        lack("`torch.stack` of a tensor")
     parts = list(tensors)
     if not parts:
         raise torch_error(RuntimeError, "stack expects a non-empty TensorList")

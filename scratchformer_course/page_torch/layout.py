@@ -34,6 +34,14 @@ class Size(tuple):
     def __add__(self, other: tuple) -> "Size":
         return Size(tuple(self) + tuple(other))
 
+    def __radd__(self, other: tuple) -> "Size":
+        return Size(tuple(other) + tuple(self))
+
+    def __mul__(self, n: int) -> "Size":
+        return Size(tuple(self) * n)
+
+    __rmul__ = __mul__
+
 
 @lru_cache(10_000)
 def contiguous(shape: Shape) -> Shape:

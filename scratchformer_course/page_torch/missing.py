@@ -10,10 +10,14 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any, NoReturn
 
+from scratchformer_course.page_torch.dtypes import bool_, complex128, float64, int64
 from scratchformer_course.page_torch.names import KNOWN
 
 # other names that real PyTorch takes for a parameter: by its place, or its name
 ALIASES: dict[str, int | str] = {"input": 0, "other": 1, "axis": "dim", "keepdims": "keepdim"}
+
+
+PYTHON_TYPES = {bool: bool_, int: int64, float: float64, complex: complex128}
 
 
 class NotInPage(BaseException):
@@ -44,6 +48,8 @@ def guarded(function: Callable, name: str, *, has_aliases: bool = False) -> Call
     @functools.wraps(function)
     def call(*given: Any, **named: Any) -> Any:
         try:
+            if isinstance(named.get("dtype"), type):
+                named["dtype"] = PYTHON_TYPES.get(named["dtype"], named["dtype"])
             if named and has_aliases:
                 named = {_own_name(key, own): value for key, value in named.items()}
             return function(*given, **named)
@@ -91,7 +97,7 @@ def guard_module(names: dict[str, Any], room: str, word: str) -> None:
         is_ours = isinstance(value, FunctionType) and value.__module__ == names["__name__"]
         if is_ours and not name.startswith("_"):
             names[name] = guarded(value, f"{word}.{name}")
-    names["__getattr__"] = missing_from(room, word)
+    names["__getattr__"] = missing_from(room, "torch.nn.functional" if word == "F" else word)
 
 
 def missing_from(room: str, word: str) -> Callable[[str], Any]:

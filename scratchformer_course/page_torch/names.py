@@ -19,7 +19,6 @@ def installed() -> dict[str, list[str]]:
         "torch": torch,
         "Tensor": torch.Tensor,
         "nn": torch.nn,
-        "Module": torch.nn.Module,
         "functional": torch.nn.functional,
         "init": torch.nn.init,
         "utils": torch.nn.utils,
@@ -27,7 +26,12 @@ def installed() -> dict[str, list[str]]:
         "linalg": torch.linalg,
         "autograd": torch.autograd,
     }
-    return {
+    classes = [x for x in vars(torch.nn).values() if isinstance(x, type)]
+    modules = [x for x in classes if issubclass(x, torch.nn.Module)]
+    own = {name for x in modules for name in (*dir(x), *getattr(x, "__annotations__", ()))}
+    own |= {name for x in modules for name in getattr(x, "__constants__", ())}
+    found = {"modules": sorted(name for name in own if not name.startswith("_"))}
+    return found | {
         room: sorted(name for name in dir(of) if not name.startswith("_"))
         for room, of in rooms.items()
     }

@@ -10,6 +10,8 @@ from scratchformer_course.page_torch.missing import guarded, lack
 from scratchformer_course.page_torch.operators import divided
 from scratchformer_course.page_torch.tensor import Tensor
 
+pi, e, inf, nan, newaxis = math.pi, math.e, math.inf, math.nan, None
+
 
 class float64(float):
     """A single number, as NumPy gives it: a float that says where it comes from."""

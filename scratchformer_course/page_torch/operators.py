@@ -247,4 +247,16 @@ def div(a: Any, b: Any, *, rounding_mode: str | None = None) -> Any:
     return quotient.to(kind) if kind.kind < FLOAT else quotient
 
 
+def _of_tensors(operation: Callable, name: str) -> Callable:
+    """The operation, where real PyTorch takes no Python numbers."""
+
+    def call(a: Any, b: Any) -> Any:
+        if not isinstance(a, Tensor) or not isinstance(b, Tensor):
+            lack(f"`torch.{name}` of a number")
+        return operation(a, b)
+
+    return call
+
+
+BINARY |= {name: _of_tensors(BINARY[name], name) for name in ("maximum", "minimum", "atan2")}
 BINARY |= {"add": add, "sub": sub, "div": div, "true_divide": true_divide, "pow": power}

@@ -1,5 +1,6 @@
 """`torch.optim`: gradient descent, Adam and AdamW (Kingma and Ba, 2015; Loshchilov and Hutter)."""
 
+from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
@@ -21,9 +22,9 @@ class Optimizer:
             raise torch_error(ValueError, "optimizer got an empty parameter list")
         if not isinstance(groups[0], dict):
             groups = [{"params": groups}]
-        if not defaults["lr"] >= 0:
+        if not defaults.get("lr", 0) >= 0:
             raise torch_error(ValueError, f"Invalid learning rate: {defaults['lr']}")
-        self.defaults, self.state = defaults, {}
+        self.defaults, self.state = defaults, defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
         for group in groups:
             self.add_param_group(group)
@@ -31,13 +32,23 @@ class Optimizer:
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """One more group, with settings of its own."""
         own = param_group["params"]
+        if isinstance(own, set):
+            lack("a set of parameters")
         own = [own] if isinstance(own, Tensor) else list(own)
         for parameter in own:
+            if isinstance(parameter, tuple):
+                lack("named parameters in an optimizer")
             if not isinstance(parameter, Tensor):
                 text = "optimizer can only optimize Tensors, but one of the params is"
                 raise torch_error(TypeError, f"{text} {type(parameter).__name__}")
             if not parameter.is_leaf:
                 raise torch_error(ValueError, "can't optimize a non-leaf Tensor")
+        known = {id(x) for group in self.param_groups for x in group["params"]}
+        if len({id(x) for x in own}) < len(own):
+            lack("a parameter twice in a group")
+        if any(id(x) in known for x in own):
+            text = "some parameters appear in more than one parameter group"
+            raise torch_error(ValueError, text)
         self.param_groups.append({**self.defaults, **param_group, "params": own})
 
     def zero_grad(self, set_to_none: bool = True) -> None:
@@ -58,8 +69,7 @@ class Optimizer:
             for group in self.param_groups:
                 for parameter in group["params"]:
                     if parameter.grad is not None:
-                        memory = self.state.setdefault(parameter, {})
-                        self.update(parameter, parameter.grad, group, memory)
+                        self.update(parameter, parameter.grad, group, self.state[parameter])
 
     def update(self, parameter: Tensor, slope: Tensor, group: dict, memory: dict) -> None:
         """Change one parameter."""
@@ -86,6 +96,8 @@ class SGD(Optimizer):
         weight_decay: float = 0,
         nesterov: bool = False,
     ):
+        if min(momentum, weight_decay, dampening) < 0 or (nesterov and not momentum):
+            lack("such settings of `SGD`")
         names = ("lr", "momentum", "dampening", "weight_decay", "nesterov")
         values = (lr, momentum, dampening, weight_decay, nesterov)
         super().__init__(params, dict(zip(names, values, strict=True)))
@@ -118,6 +130,8 @@ class Adam(Optimizer):
         eps: float = 1e-8,
         weight_decay: float = 0,
     ):
+        if min(eps, weight_decay, *betas) < 0 or max(betas) >= 1:
+            lack("such settings of `Adam`")
         settings = {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay}
         super().__init__(params, settings)
 

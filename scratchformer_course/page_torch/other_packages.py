@@ -30,6 +30,7 @@ def put_in_place(torch: ModuleType) -> None:
         "torch.autograd": autograd,
     }
     mode = information.FunctionMode
+    sys.meta_path.append(Missing())
     made = {
         "torch.overrides": {"TorchFunctionMode": mode},
         "torch.utils": {},
@@ -40,11 +41,7 @@ def put_in_place(torch: ModuleType) -> None:
         "torch.distributed": {"is_initialized": information.no, "is_available": information.no},
         "numpy": {
             **{name: value for name, value in vars(numpy_part).items() if name[0] != "_"},
-            "random": SimpleNamespace(
-                get_state=information.nothing,
-                set_state=information.nothing,
-                seed=information.nothing,
-            ),
+            "random": Draws(),
         },
         "numpy.typing": {"NDArray": Annotation, "ArrayLike": object},
         "jaxtyping": {"__getattr__": lambda name: Annotation},
@@ -56,9 +53,10 @@ def put_in_place(torch: ModuleType) -> None:
     }
     for name, module in own.items():
         sys.modules[name] = module
+        vars(module).setdefault("__path__", [])  # so that `Missing` is asked for what is not here
     for name, names in made.items():
         module = ModuleType(name)
-        vars(module).update({"__getattr__": _missing(name), **names})
+        vars(module).update({"__path__": [], "__getattr__": _missing(name), **names})
         sys.modules[name] = module
         parent, _, child = name.rpartition(".")
         if parent:
@@ -72,6 +70,30 @@ def _missing(module: str) -> Any:
         return Absent(f"`{module}.{name}`")
 
     return missing
+
+
+class Draws:
+    """`numpy.random`, whose seed is set where a check begins; it draws nothing."""
+
+    get_state = set_state = seed = staticmethod(information.nothing)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        lack(f"`numpy.random.{name}`")
+
+
+class Missing:
+    """An `import` of what a notebook has and a page has not."""
+
+    packages = (
+        "torch numpy scipy matplotlib seaborn pandas gensim transformers tiktoken einops tqdm"
+    )
+
+    def find_spec(self, name: str, *_: Any) -> None:
+        """Lack a module of these packages."""
+        if name.partition(".")[0] in self.packages.split():
+            lack(f"the module `{name}`")
 
 
 class Absent:
@@ -91,7 +113,13 @@ class Absent:
     def __or__(self, _: Any) -> Any:
         return self
 
+    def _is_used(self, *_: Any) -> Any:
+        lack(self.what)
+
     __ror__ = __or__
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = _is_used
+    __rtruediv__ = __pow__ = __eq__ = __lt__ = __gt__ = __float__ = __index__ = _is_used
+    __getitem__ = __iter__ = __len__ = __bool__ = _is_used
 
 
 class Annotation:

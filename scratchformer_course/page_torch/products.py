@@ -39,8 +39,8 @@ def matmul(a: Any, b: Any) -> Any:
     if a.ndim == 1:
         return _check(a.unsqueeze(0), b).squeeze(-2)
     if b.ndim == 1:
-        if a.ndim == 2 and a._shape[-1] != b._shape[0]:
-            n, k = a._shape
+        if a._shape[-1] != b._shape[0]:
+            n, k = math.prod(a._shape[:-1]), a._shape[-1]
             text = f"size mismatch, got input ({n}), mat ({n}x{k}), vec ({b._shape[0]})"
             raise torch_error(RuntimeError, text)
         out = _check(a, b.unsqueeze(1)).squeeze(-1)
@@ -210,6 +210,8 @@ def einsum(equation: str, *operands: Any) -> Tensor:
     if len({x.dtype for x in operands}) > 1:
         lack("`torch.einsum` of several types")
     left, arrow, right = equation.replace(" ", "").partition("->")
+    if not all(c.isalpha() or c in ".," for c in left + right):
+        lack("such an equation of `torch.einsum`")
     terms = left.split(",")
     if len(terms) != len(operands):
         more = "more" if len(terms) < len(operands) else "fewer"
@@ -230,6 +232,7 @@ def einsum(equation: str, *operands: Any) -> Tensor:
         if letter not in letters:
             text = f"einsum(): output subscript {letter} does not appear in the equation for any"
             raise torch_error(RuntimeError, f"{text} input operand")
+    order = [*result, *sorted(set(letters) - set(result))]
     sizes: dict[str, int] = {}
     for i, (axes, x) in enumerate(zip(named, operands, strict=True)):
         if len(set(axes)) < len(axes):
@@ -247,7 +250,7 @@ def einsum(equation: str, *operands: Any) -> Tensor:
         operands[1:], named[1:], [named[i:] for i in range(2, len(named) + 1)], strict=True
     ):
         needed = {*result, *(letter for axes in later for letter in axes)}
-        out, axes = _contracted(out, axes, other, theirs, needed)
+        out, axes = _contracted(out, axes, other, theirs, needed, order)
     gone = [i for i, letter in enumerate(axes) if letter not in result]
     out = out.sum(gone) if gone else out
     axes = [letter for letter in axes if letter in result]
@@ -271,23 +274,27 @@ def _axes_of_term(term: str, x: Tensor, number: int) -> list[str]:
 
 
 def _contracted(
-    a: Tensor, ours: list[str], b: Tensor, theirs: list[str], needed: set[str]
+    a: Tensor, ours: list[str], b: Tensor, theirs: list[str], needed: set[str], order: list[str]
 ) -> tuple[Tensor, list[str]]:
-    """The product of two, summed over the axes of both that nobody needs any more."""
-    shared = [letter for letter in ours if letter in theirs]
+    """The product of two, summed over the axes that nobody needs any more."""
+    a, ours = _summed_alone(a, ours, {*theirs, *needed})
+    b, theirs = _summed_alone(b, theirs, {*ours, *needed})
+    shared = [letter for letter in order if letter in ours and letter in theirs]
     shared = [x for x in shared if a._shape[ours.index(x)] == b._shape[theirs.index(x)]]
-    if any(x in theirs and x not in shared for x in ours):  # an axis of size 1 is stretched
-        names = [*ours, *(letter for letter in theirs if letter not in ours)]
-        return _spread_over(a, ours, names) * _spread_over(b, theirs, names), names
     both = [letter for letter in shared if letter in needed]
     summed = [letter for letter in shared if letter not in needed]
-    rows = [letter for letter in ours if letter not in shared]
-    columns = [letter for letter in theirs if letter not in shared]
+    if not summed or any(x in theirs and x not in shared for x in ours):  # size 1 is stretched
+        names = [letter for letter in order if letter in ours or letter in theirs]
+        return _spread_over(a, ours, names) * _spread_over(b, theirs, names), names
+    if next((x not in ours for x in order if x not in shared), False):
+        a, ours, b, theirs = b, theirs, a, ours  # the rows are those that come first in the result
+    rows = [letter for letter in order if letter in ours and letter not in shared]
+    columns = [letter for letter in order if letter in theirs and letter not in shared]
 
     def matrices(x: Tensor, names: list[str], *parts: list[str]) -> Tensor:
-        order = [letter for part in parts for letter in part]
-        x = x.permute([names.index(letter) for letter in order])
-        sizes = dict(zip(order, x._shape, strict=True))
+        listed = [letter for part in parts for letter in part]
+        x = x.permute([names.index(letter) for letter in listed])
+        sizes = dict(zip(listed, x._shape, strict=True))
         return x.reshape([math.prod(sizes[letter] for letter in part) for part in parts])
 
     product = matmul(
@@ -296,6 +303,12 @@ def _contracted(
     sizes = {**dict(zip(theirs, b._shape, strict=True)), **dict(zip(ours, a._shape, strict=True))}
     names = both + rows + columns
     return product.reshape([sizes[letter] for letter in names]), names
+
+
+def _summed_alone(x: Tensor, own: list[str], used: set[str]) -> tuple[Tensor, list[str]]:
+    """The sum over axes that only this operand has, and that nobody needs."""
+    alone = [i for i, letter in enumerate(own) if letter not in used]
+    return (x.sum(alone), [n for n in own if n in used]) if alone else (x, own)
 
 
 def _spread_over(x: Tensor, own: list[str], names: list[str]) -> Tensor:

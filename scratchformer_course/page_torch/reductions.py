@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from scratchformer_course.page_torch.arithmetic import BINARY
+from scratchformer_course.page_torch.choices import where
 from scratchformer_course.page_torch.dtypes import (
     BOOL,
     FLOAT,
@@ -61,6 +62,8 @@ def without(shape: Shape, axes: tuple[int, ...], keepdim: bool) -> Shape:
 
 def reduced(x: Tensor, dim: Dims, keepdim: bool, function: Callable, kind: dtype) -> Tensor:
     """A function of all the numbers along some axes."""
+    if not isinstance(keepdim, bool):
+        lack("a `keepdim` that is no bool")
     axes = axes_of(dim, x.ndim)
     numbers = [function(group) for group in groups(x, axes)]
     return new_tensor(rounded(numbers, kind), without(x._shape, axes, keepdim), kind)
@@ -144,8 +147,15 @@ def std(
     correction: float = 1,
 ) -> Tensor:
     """The root of the variance along axes."""
-    out = var(x, dim, unbiased, keepdim, correction=correction).sqrt()
-    return named(out, "StdBackward0")
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    square = var(x, dim, unbiased, keepdim, correction=correction)
+    out = square.detach().sqrt()
+
+    def of_square(slope: Tensor) -> Tensor:
+        return where(out == 0, 0.0, slope / (2 * out.detach()))
+
+    return record(out, "StdBackward0", (square, of_square, out))
 
 
 def prod(

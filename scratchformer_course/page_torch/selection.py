@@ -33,6 +33,21 @@ def best(row: list, k: int, largest: bool) -> list[int]:
     return places[:k]
 
 
+def in_sorted_order(row: list, descending: bool, stable: bool) -> list[int]:
+    """The places of all numbers in order; nan is the largest."""
+
+    def before(i: int, j: int) -> bool:
+        x, y = (row[i], row[j]) if descending else (row[j], row[i])
+        return (x != x and y == y) or x > y
+
+    places = list(range(len(row)))
+    if stable:
+        _by_insertion(places, 0, len(places), before)
+    else:
+        _sort(places, 0, len(places), before)
+    return places
+
+
 def _by_insertion(places: list[int], first: int, last: int, before: Before) -> None:
     """Equal ones stay in their order."""
     key = cmp_to_key(lambda i, j: before(j, i) - before(i, j))

@@ -7,7 +7,7 @@ from typing import Any
 from scratchformer_course.page_torch.dtypes import FLOAT, INTEGER, int64
 from scratchformer_course.page_torch.layout import axis_of
 from scratchformer_course.page_torch.missing import lack, torch_error
-from scratchformer_course.page_torch.selection import best
+from scratchformer_course.page_torch.selection import best, in_sorted_order
 from scratchformer_course.page_torch.tape import named
 from scratchformer_course.page_torch.tensor import Tensor, new_tensor, numbers_as
 
@@ -48,12 +48,7 @@ def argsort(x: Tensor, dim: int = -1, descending: bool = False, stable: bool = F
     for start in range(0, len(own), max(n, 1)):
         row = own[start : start + n]
 
-        def key(i: int, row: list = row) -> tuple:
-            is_nan = row[i] != row[i]
-            number = 0 if is_nan else row[i]
-            return (not is_nan, -number) if descending else (is_nan, number)
-
-        places += sorted(range(n), key=key)
+        places += in_sorted_order(row, descending, stable)
     return in_order(new_tensor(places, lists._shape, int64), axis)
 
 

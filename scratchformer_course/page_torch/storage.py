@@ -50,21 +50,32 @@ class Packed:
             raise AttributeError(name)
         lack("`Tensor.numpy`")
 
+    def _is_used(self, *_: Any) -> Any:
+        lack("`Tensor.numpy`")
+
+    __getitem__ = __len__ = __iter__ = __add__ = __radd__ = __sub__ = __rsub__ = _is_used
+    __mul__ = __rmul__ = __truediv__ = __eq__ = __lt__ = __gt__ = __float__ = __int__ = _is_used
+    __repr__ = __bool__ = __matmul__ = _is_used
+
 
 class Device:
     """The processor: there is no other one in a page."""
 
     def __init__(self, type: Any = "cpu", index: int | None = None):
-        self.type, self.index = str(type).partition(":")[0], index
+        name, _, number = str(type).partition(":")
+        if name not in ("cpu", "cuda", "mps", "meta"):
+            lack(f"the device `{type}`")
+        self.type, self.index = name, int(number) if number else index
 
     def __repr__(self) -> str:
-        return f"device(type='{self.type}')"
+        index = "" if self.index is None else f", index={self.index}"
+        return f"device(type='{self.type}'{index})"
 
     def __str__(self) -> str:
-        return self.type
+        return self.type if self.index is None else f"{self.type}:{self.index}"
 
     def __eq__(self, other: object) -> bool:
-        return str(self) == str(other)
+        return isinstance(other, Device) and str(self) == str(other)
 
     def __hash__(self) -> int:
         return hash(self.type)

@@ -11,6 +11,7 @@ back, the slopes would be wrong, and an error says so.
 
 import functools
 import heapq
+import inspect
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -101,6 +102,9 @@ class GradMode:
         _is_recording[0] = self.before.pop()
 
     def __call__(self, function: Callable) -> Callable:
+        if inspect.isgeneratorfunction(function):
+            lack("a generator under `torch.no_grad`")
+
         @functools.wraps(function)
         def inside(*given: Any, **named: Any) -> Any:
             with GradMode(self.is_on):
@@ -109,14 +113,29 @@ class GradMode:
         return inside
 
 
-def no_grad(function: Callable | None = None) -> Any:
+class no_grad(GradMode):
     """Nothing inside is written on the tape."""
-    return GradMode(False) if function is None else GradMode(False)(function)
+
+    mode = False
+
+    def __new__(cls, function: Callable | None = None) -> Any:
+        return object.__new__(cls) if function is None else GradMode(cls.mode)(function)
+
+    def __init__(self, *_: Any):
+        super().__init__(self.mode)
 
 
-def enable_grad(function: Callable | None = None) -> Any:
+class enable_grad(no_grad):
     """All inside is written on the tape, even within `no_grad`."""
-    return GradMode(True) if function is None else GradMode(True)(function)
+
+    mode = True
+
+
+def inference_mode(mode: Any = True) -> Any:
+    """Nothing inside is written on the tape."""
+    if mode is False:
+        lack("`torch.inference_mode(False)`")
+    return no_grad() if mode is True else no_grad(mode)
 
 
 class set_grad_enabled(GradMode):
@@ -129,6 +148,10 @@ class set_grad_enabled(GradMode):
 
     def __enter__(self) -> None:
         pass
+
+    def __call__(self, function: Callable) -> Callable:
+        _is_recording[0] = self.before[0]  # it was meant for the function alone
+        return GradMode(self.is_on)(function)
 
 
 def is_grad_enabled() -> bool:
@@ -152,6 +175,13 @@ def named(result: Tensor, name: str) -> Tensor:
     """Give the operation behind a result the name that real PyTorch prints."""
     if result._node is not None:
         result._node._name = name
+    return result
+
+
+def save(result: Tensor, *tensors: Tensor) -> Tensor:
+    """Save tensors for the way back through a result that other operations have computed."""
+    if result._node is not None:
+        result._node.saved += [(tensor, tensor._version) for tensor in tensors]
     return result
 
 

@@ -42,7 +42,6 @@ class Tensor:
     """Numbers in a grid, as `torch.Tensor`."""
 
     dtype: dtype
-    grad: "Tensor | None" = None
     layout = "torch.strided"
     is_cpu = True
     is_cuda = is_meta = is_sparse = is_quantized = is_nested = is_mps = False
@@ -165,6 +164,9 @@ class Tensor:
 
     def numpy(self) -> "Packed":
         """The bytes of the numbers: there is no NumPy in a page."""
+        if self.requires_grad:
+            text = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy()"
+            raise torch_error(RuntimeError, f"{text} instead.")
         return Packed(self)
 
     def __array__(self, *_: Any, **__: Any) -> Any:
@@ -211,10 +213,15 @@ class Tensor:
         return iter(self.unbind(0))
 
     def __contains__(self, number: Any) -> bool:
+        if not isinstance(number, (Tensor, bool, int, float)):
+            lack("`in` with this type")
         return bool((self == number).any())
 
     def __hash__(self) -> int:
         return id(self)
+
+    def __reversed__(self) -> "Tensor":
+        return self.flip(0) if self._shape else self
 
     def __format__(self, spec: str) -> str:
         if self._shape:
@@ -232,6 +239,8 @@ class Tensor:
             )
         copy = new_tensor(list(self._numbers()), self._shape, self.dtype, type(self))
         copy._is_leaf_with_slopes = self._is_leaf_with_slopes
+        if self.grad is not None and type(self) is Tensor:
+            copy.grad = self.grad.clone()
         memo[id(self)] = copy
         return copy
 
@@ -239,6 +248,22 @@ class Tensor:
         lack("pickling a tensor")
 
     # ---- slopes
+
+    _grad: "Tensor | None" = None
+
+    @property
+    def grad(self) -> "Tensor | None":
+        """The sum of the slopes that have arrived."""
+        return self._grad
+
+    @grad.setter
+    def grad(self, slope: "Tensor | None") -> None:
+        is_usual = isinstance(slope, Tensor) and slope is not self
+        if slope is not None and not (
+            is_usual and slope._shape == self._shape and slope.dtype is self.dtype
+        ):
+            lack("such a `.grad`")
+        self._grad = slope
 
     @property
     def requires_grad(self) -> bool:

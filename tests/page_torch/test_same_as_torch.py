@@ -90,6 +90,6 @@ def test_random_programs_give_the_same():
     assert ends["not in page"] <= PROGRAMS / 12 and ends["same slopes"] > PROGRAMS / 3
 
 
-@pytest.mark.parametrize("room", ["torch", "Tensor", "nn", "Module", "functional", "optim"])
+@pytest.mark.parametrize("room", ["torch", "Tensor", "nn", "modules", "functional", "optim"])
 def test_the_names_that_it_lacks_are_those_of_the_installed_pytorch(room):
     assert names.KNOWN[room] == set(names.installed()[room])

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from scratchformer_course.page_torch import pointwise
+from scratchformer_course.page_torch.choices import where
 from scratchformer_course.page_torch.creation import full, ones
-from scratchformer_course.page_torch.dtypes import FLOAT, INTEGER, bool_, int64
+from scratchformer_course.page_torch.dtypes import FLOAT, INTEGER, bool_, int32, int64
 from scratchformer_course.page_torch.dtypes import dtype as Kind
 from scratchformer_course.page_torch.generator import bernoulli_
 from scratchformer_course.page_torch.indexing import taken
@@ -17,12 +18,14 @@ from scratchformer_course.page_torch.nn.loss_functions import *  # noqa: F403
 from scratchformer_course.page_torch.products import matmul
 from scratchformer_course.page_torch.rows import log_softmax as _log_softmax
 from scratchformer_course.page_torch.rows import softmax as _softmax
-from scratchformer_course.page_torch.tape import named, record
+from scratchformer_course.page_torch.tape import named, record, save
 from scratchformer_course.page_torch.tensor import Tensor, check_float, new_tensor
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """Zero in place of what is negative."""
+    if input.dtype is bool_:
+        lack("`relu` of bools")
     return _maybe_in_place(input, pointwise.relu(input), inplace)
 
 
@@ -75,7 +78,7 @@ def logsigmoid(input: Tensor) -> Tensor:
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """A small slope in place of none where x is negative."""
-    out = pointwise.where(input > 0, input, input * negative_slope)
+    out = where(input > 0, input, input * negative_slope)
     return _maybe_in_place(input, out, inplace)
 
 
@@ -105,6 +108,10 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         text = f"mat1 and mat2 must have the same dtype, but got {input.dtype.word} and"
         raise torch_error(RuntimeError, f"{text} {weight.dtype.word}")
     out = matmul(input, weight.mT if weight.ndim > 1 else weight)
+    if bias is not None and bias._shape != weight._shape[:1]:
+        if out.ndim != 2:
+            lack("`F.linear` with a bias of this shape")
+        bias = bias.expand(out._shape)
     out = out if bias is None else out + bias
     if out._node is not None:
         is_matrix = input.ndim == 2
@@ -117,6 +124,8 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> Tensor:
     """The rows of a table at these ids."""
+    if input.dtype.kind == INTEGER and input.dtype not in (int32, int64):
+        lack("an embedding of this type of ids")
     if input.dtype.kind != INTEGER:
         text = "Expected tensor for argument #1 'indices' to have one of the following scalar types"
         raise torch_error(
@@ -129,7 +138,7 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> 
     if any(not 0 <= i < n for i in ids):
         raise torch_error(IndexError, "index out of range in self")
     order = [i * width + j for i in ids for j in range(width)]
-    out = taken(weight, order, (*input._shape, width), "EmbeddingBackward0")
+    out = taken(weight, order, (*input._shape, width), "EmbeddingBackward0", input)
     if padding_idx is None or out._node is None:
         return out
     is_real = input.detach() != padding_idx % n
@@ -168,6 +177,12 @@ def _check_normalized(x: Tensor, shape: Any) -> tuple[int, ...]:
     return tuple(range(-len(shape), 0))
 
 
+def check_one_type(x: Tensor, *parameters: Tensor | None) -> None:
+    """Lack a norm whose weights are of another type than its input."""
+    if any(p is not None and p.dtype is not x.dtype for p in parameters):
+        lack("a norm with weights of another type")
+
+
 def layer_norm(
     input: Tensor,
     normalized_shape: Any,
@@ -185,12 +200,13 @@ def layer_norm(
         text = f"\"LayerNormKernelImpl\" not implemented for '{input.dtype.word}'"
         raise torch_error(NotImplementedError, text)
     axes = _check_normalized(input, normalized_shape)
+    check_one_type(input, weight, bias)
     x = input.double()  # so that nothing is rounded in between
     x = x - x.mean(axes, keepdim=True)
     x = x * (x.square().mean(axes, keepdim=True) + eps).rsqrt()
     x = x if weight is None else x * weight
     x = x if bias is None else x + bias
-    return named(x.to(input.dtype), "NativeLayerNormBackward0")
+    return named(save(x.to(input.dtype), input), "NativeLayerNormBackward0")
 
 
 def rms_norm(
@@ -198,10 +214,12 @@ def rms_norm(
 ) -> Tensor:
     """Mean square 1 along the last axes, then scaled."""
     axes = _check_normalized(input, normalized_shape)
+    check_one_type(input, weight)
     x = input.double()
     eps = finfo(input.dtype).eps if eps is None else eps
     x = x * (x.square().mean(axes, keepdim=True) + eps).rsqrt()
-    return named((x if weight is None else x * weight).to(input.dtype), "MulBackward0")
+    out = (x if weight is None else x * weight).to(input.dtype)
+    return named(save(out, input), "MulBackward0")
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
@@ -211,6 +229,8 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
         raise torch_error(ValueError, text)
     if inplace:
         lack("`inplace=True`")
+    if input.dtype.kind < FLOAT or not input.is_contiguous():
+        lack("dropout of whole numbers, or of numbers that do not lie in order")
     if not training or p == 0:
         return input
     if p == 1:
@@ -276,14 +296,18 @@ def scaled_dot_product_attention(
             text = "Explicit attn_mask should not be set when is_causal=True"
             raise torch_error(RuntimeError, text)
         attn_mask = ones(scores._shape[-2:], dtype=bool_).tril()
-    if attn_mask is None:
-        return named(matmul(_softmax(scores, -1), value), SDPA)
-    if attn_mask.dtype is not bool_:
-        return named(matmul(_softmax(scores + attn_mask, -1), value), SDPA)
-    masked = scores.masked_fill(~attn_mask, -math.inf)
-    is_empty = ~attn_mask.any(-1, keepdim=True)  # nothing may be looked at: zeros
-    weights = _softmax(masked.masked_fill(is_empty, 0.0), -1).masked_fill(is_empty, 0.0)
-    return named(matmul(weights, value), SDPA)
+    if attn_mask is not None and attn_mask.dtype not in (bool_, query.dtype):
+        lack("`scaled_dot_product_attention` with a mask of this type")
+    if attn_mask is not None and attn_mask.dtype is bool_:
+        scores = scores.masked_fill(~attn_mask, -math.inf)
+    elif attn_mask is not None:
+        scores = scores + attn_mask
+    is_empty = (scores == -math.inf).all(-1, keepdim=True)  # nothing may be looked at: zeros
+    weights = _softmax(scores.masked_fill(is_empty, 0.0), -1).masked_fill(is_empty, 0.0)
+    out = matmul(weights, value)
+    if out.ndim == 4:  # real PyTorch computes it with the heads behind the places
+        out = out.transpose(1, 2).contiguous().transpose(1, 2)
+    return named(out, SDPA)
 
 
 SDPA = "UnsafeViewBackward0"

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from scratchformer_course.page_torch.creation import empty, ones, zeros
+from scratchformer_course.page_torch.generator import default_generator
 from scratchformer_course.page_torch.missing import bind_methods, guarded, lack, torch_error
 from scratchformer_course.page_torch.nn import functional as F
 from scratchformer_course.page_torch.nn import init
@@ -59,10 +60,14 @@ class Embedding(Module):
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
         self.padding_idx = padding_idx
         self.weight = Parameter(empty(num_embeddings, embedding_dim))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Normal numbers, and zeros for the padding."""
         init.normal_(self.weight)
-        if padding_idx is not None:
+        if self.padding_idx is not None:
             with GradMode(False):
-                self.weight[padding_idx].fill_(0)
+                self.weight[self.padding_idx].fill_(0)
 
     def forward(self, ids: Tensor) -> Tensor:
         """(…) gives (…, embedding_dim)."""
@@ -76,7 +81,9 @@ class Embedding(Module):
     @classmethod
     def from_pretrained(cls, embeddings: Tensor, freeze: bool = True) -> "Embedding":
         """A table of given rows."""
+        state = default_generator.get_state()
         table = cls(*embeddings._shape)
+        default_generator.set_state(state)  # nothing is drawn
         table.weight = Parameter(embeddings, not freeze)
         return table
 
@@ -272,6 +279,14 @@ class ModuleList(Module):
     def __setitem__(self, i: int, module: Module) -> None:
         self._modules[str(i % len(self))] = module
 
+    def __iadd__(self, modules: Iterable[Module]) -> Any:
+        return self.extend(modules)
+
+    def _is_not_here(self, *_: Any) -> Any:
+        lack("this use of a list of modules")
+
+    __add__ = __delitem__ = insert = pop = _is_not_here
+
 
 class Sequential(ModuleList):
     """Modules one behind the other."""
@@ -301,7 +316,7 @@ class ModuleDict(Module):
 
     def __init__(self, modules: Mapping[str, Module] | None = None):
         super().__init__()
-        for name, module in (modules or {}).items():
+        for name, module in dict(modules or {}).items():
             self.add_module(name, module)
 
     def __getitem__(self, name: str) -> Any:
@@ -318,6 +333,9 @@ class ModuleDict(Module):
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._modules)
+
+    def __delitem__(self, _: str) -> None:
+        lack("taking a module out of `nn.ModuleDict`")
 
     def keys(self) -> Any:
         """The names."""
@@ -345,6 +363,9 @@ class ParameterList(Module):
         value = value if isinstance(value, Parameter) else Parameter(value)
         self.register_parameter(str(len(self)), value)
         return self
+
+    def __repr__(self) -> str:
+        lack("printing `nn.ParameterList`")
 
     def __len__(self) -> int:
         return len(self._parameters)

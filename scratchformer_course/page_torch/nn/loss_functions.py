@@ -3,6 +3,7 @@
 import math
 
 from scratchformer_course.page_torch import pointwise
+from scratchformer_course.page_torch.choices import where
 from scratchformer_course.page_torch.dtypes import FLOAT, int64, uint8
 from scratchformer_course.page_torch.indexing import taken
 from scratchformer_course.page_torch.missing import guard_module, lack, torch_error
@@ -29,6 +30,9 @@ def nll_loss(
     if weight is not None:
         lack("`weight` of a loss")
     shape = target._shape
+    if input.ndim > 1 and target.ndim and input._shape[0] != target._shape[0]:
+        text = f"Expected input batch_size ({len(input)}) to match target batch_size"
+        raise torch_error(ValueError, f"{text} ({len(target)}).")
     if input.ndim > 2:
         n, classes = input._shape[0], input._shape[1]
         if (n, *input._shape[2:]) != shape:
@@ -50,7 +54,7 @@ def nll_loss(
         if i != ignore_index and not 0 <= i < n_classes:
             raise torch_error(IndexError, f"Target {i} is out of bounds.")
     places = [row * n_classes + (i if i != ignore_index else 0) for row, i in enumerate(ids)]
-    losses = -taken(input, places, (len(ids),), "NllLossBackward0")
+    losses = -taken(input, places, (len(ids),), "NllLossBackward0", target)
     if ignore_index in ids:
         losses = losses.masked_fill(target == ignore_index, 0.0)
     if reduction != "mean":
@@ -73,6 +77,8 @@ def cross_entropy(
     label_smoothing: float = 0.0,
 ) -> Tensor:
     """Minus the logarithm of softmax at the target; targets are ids or probabilities."""
+    if not 0 <= label_smoothing <= 1:
+        lack("such a `label_smoothing`")
     if weight is not None:
         lack("`weight` of a loss")
     axis = 0 if input.ndim == 1 else 1
@@ -108,8 +114,16 @@ def l1_loss(input: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor
     return _reduced((input - target).abs(), reduction)
 
 
+def _check_pair(x: Tensor, target: Tensor) -> None:
+    if x._shape != target._shape or x.dtype is not target.dtype:
+        lack("a loss of two shapes or types")
+
+
 def binary_cross_entropy(input: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
     """Minus the logarithm of the probability of yes or no."""
+    _check_pair(input, target)
+    if not all(0 <= p <= 1 for p in input._numbers()):
+        lack("`binary_cross_entropy` of what is no probability")
     yes, no = input.log().clamp(min=-100), (1 - input).log().clamp(min=-100)
     return _reduced(-(target * yes + (1 - target) * no), reduction)
 
@@ -118,6 +132,7 @@ def binary_cross_entropy_with_logits(
     input: Tensor, target: Tensor, *, reduction: str = "mean"
 ) -> Tensor:
     """`binary_cross_entropy` of the sigmoid."""
+    _check_pair(input, target)
     return _reduced(pointwise.softplus(input) - input * target, reduction)
 
 
@@ -128,7 +143,7 @@ def kl_div(
     if log_target:
         losses = target.exp() * (target - input)
     else:
-        losses = pointwise.where(target > 0, target * (target.log() - input), 0.0)
+        losses = where(target > 0, target * (target.log() - input), 0.0)
     if reduction == "batchmean":
         return losses.sum() / input._shape[0]
     return _reduced(losses, reduction)

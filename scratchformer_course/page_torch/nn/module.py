@@ -4,9 +4,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from scratchformer_course.page_torch.dtypes import float32, float64
+from scratchformer_course.page_torch.dtypes import FLOAT, dtype, float32, float64
 from scratchformer_course.page_torch.layout import Size
-from scratchformer_course.page_torch.missing import bind_methods, lack, torch_error
+from scratchformer_course.page_torch.missing import bind_methods, guarded, lack, torch_error
 from scratchformer_course.page_torch.names import KNOWN
 from scratchformer_course.page_torch.nn.parameter import Handle, Keys, Parameter
 from scratchformer_course.page_torch.tape import GradMode
@@ -19,7 +19,7 @@ class Module:
     """The base of all layers and models."""
 
     def __init__(self) -> None:
-        for part in (*PARTS, "_before", "_after"):
+        for part in (*PARTS, "_backward_hooks", "_forward_pre_hooks", "_forward_hooks"):
             object.__setattr__(self, part, {})
         object.__setattr__(self, "_not_saved", set())
         object.__setattr__(self, "training", True)
@@ -32,7 +32,7 @@ class Module:
                 what = part.strip("_").rstrip("s") if part == "_modules" else "parameters"
                 words = f"cannot assign {what} before Module.__init__() call"
                 raise torch_error(AttributeError, words)
-            for other in (own, *(own[one] for one in PARTS)):
+            for other in (own, *(own[one] for one in PARTS if one != part)):
                 other.pop(name, None)
             own[part][name] = value
             return
@@ -49,8 +49,8 @@ class Module:
         for part in PARTS:
             if name in own.get(part, {}):
                 if part == "_buffers" and not (value is None or isinstance(value, Tensor)):
-                    text = f"cannot assign '{type(value).__name__}' object to buffer '{name}'"
-                    text += " (torch Tensor or None required)"
+                    kinds = "(torch.nn.Buffer, torch.Tensor or None expected)"
+                    text = f"cannot assign '{type(value).__name__}' as buffer '{name}' {kinds}"
                     raise torch_error(TypeError, text)
                 own[part][name] = value
                 return
@@ -60,7 +60,7 @@ class Module:
         for part in PARTS:
             if name in self.__dict__.get(part, {}):
                 return self.__dict__[part][name]
-        if name in KNOWN["Module"]:
+        if name in KNOWN["modules"]:
             lack(f"`nn.Module.{name}`")
         raise torch_error(
             AttributeError, f"'{type(self).__name__}' object has no attribute '{name}'"
@@ -77,12 +77,13 @@ class Module:
         return [*object.__dir__(self), *(name for part in PARTS for name in self.__dict__[part])]
 
     def __call__(self, *given: Any, **named: Any) -> Any:
-        for hook in list(self._before.values()):
+        assert not self._backward_hooks  # asked for first, as in real PyTorch
+        for hook in list(self._forward_pre_hooks.values()):
             changed = hook(self, given)
             if changed is not None:
                 given = changed if isinstance(changed, tuple) else (changed,)
         out = self.forward(*given, **named)
-        for hook in list(self._after.values()):
+        for hook in list(self._forward_hooks.values()):
             changed = hook(self, given, out)
             out = out if changed is None else changed
         return out
@@ -99,27 +100,32 @@ class Module:
 
     def register_forward_hook(self, hook: Callable) -> Handle:
         """Have `hook(module, inputs, output)` called after each forward pass."""
-        return self._add_hook(self._after, hook)
+        return self._add_hook(self._forward_hooks, hook)
 
     def register_forward_pre_hook(self, hook: Callable) -> Handle:
         """Have `hook(module, inputs)` called before each forward pass."""
-        return self._add_hook(self._before, hook)
+        return self._add_hook(self._forward_pre_hooks, hook)
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Keep a tensor that is not trained; it is saved unless it is not `persistent`."""
         if hasattr(self, name) and name not in self._buffers:
             raise torch_error(KeyError, f"attribute '{name}' already exists")
+        if not (tensor is None or isinstance(tensor, Tensor)) or "." in name:
+            lack("such a buffer")
         self._buffers[name] = tensor
         if not persistent:
             self._not_saved.add(name)
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Keep a parameter, or note that there is none of this name."""
+        if not (param is None or isinstance(param, Parameter)) or "." in name:
+            lack("such a parameter")
         self._parameters[name] = param
 
     def add_module(self, name: str, module: "Module | None") -> None:
         """Keep a module of this name."""
-        if not (module is None or isinstance(module, Module)):
+        is_module = module is None or isinstance(module, Module)
+        if not is_module or not isinstance(name, str) or "." in name:
             lack("a part of a module that is no module")
         self._modules[name] = module
 
@@ -165,7 +171,7 @@ class Module:
         own = [(prefix, self)]
         all_of = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
         for path, module in all_of if recurse else own:
-            for name, value in module.__dict__[part].items():
+            for name, value in getattr(module, part).items():
                 if value is None or (remove_duplicate and id(value) in seen):
                     continue
                 seen.add(id(value))
@@ -252,6 +258,8 @@ class Module:
 
     def train(self, mode: bool = True) -> "Module":
         """Tell all modules that they are in training."""
+        if not isinstance(mode, bool):
+            lack("a mode that is no bool")
         for module in self.modules():
             object.__setattr__(module, "training", mode)
         return self
@@ -283,6 +291,8 @@ class Module:
 
     def to(self, *given: Any, **named: Any) -> "Module":
         """Turn all floating-point numbers into another type."""
+        if any(isinstance(x, dtype) and x.kind < FLOAT for x in (*given, *named.values())):
+            lack("a module of whole numbers")
         for module in self.modules():
             for parameter in module._parameters.values():
                 if parameter is not None:
@@ -325,3 +335,5 @@ class Module:
 
 
 bind_methods(Module)
+for _name in ("get_parameter", "get_submodule", "load_state_dict", "state_dict", "to"):
+    setattr(Module, _name, guarded(vars(Module)[_name], f"Module.{_name}"))
