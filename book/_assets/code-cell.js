@@ -49,13 +49,13 @@ course.define("codeCell", () => {
     const names = { "aria-label": `Code of exercise ${number}`, "aria-describedby": keys.id };
     const on = { changed, run: press, leave: () => (stop.hidden ? run : stop).focus() };
     const text = store.recall(keyOf(number)) ?? stub;
-    const { field, indents, put, fit } = course.codeField.build(names, text, on);
+    const { element: editor, field, indents, put, fit } = course.codeField.build(names, text, on);
     const [run, stop] = [button("Run", press), button("Stop", () => python.stop())];
     const reset = button("Start over", () => put(stub));
     const status = el("div", { role: "status" });
     cell.classList.add("course-on-paper");
     const row = el("div.course-code-buttons", run, stop, reset, ...indents, keys);
-    const element = el("div.course-code", field, row, status);
+    const element = el("div.course-code", editor, row, status);
     cell.after(element);
     const elsewhere = box.querySelector(".course-run")?.firstChild;
     if (elsewhere) elsewhere.data = elsewhere.data.replace("run it", "run the whole page");

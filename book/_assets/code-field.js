@@ -38,6 +38,52 @@ course.define("codeField", () => {
     return { from, to, insert, start: end, end };
   }
 
+  // ---- colours -----------------------------------------------------------------------------
+
+  const WORDS =
+    "and as assert async await break class continue def del elif else except finally for from " +
+    "global if import in is lambda nonlocal not or pass raise return try while with yield";
+  // what has a colour, by the class that Pygments gives it
+  const PARTS = {
+    c1: /#.*/,
+    s2: /[rbfRBF]{0,2}(?:"""[\s\S]*?(?:"""|$)|'''[\s\S]*?(?:'''|$)|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?)/,
+    nf: /(?<=\b(?:def|class) +)\w+/,
+    k: new RegExp(`\\b(?:${WORDS.replaceAll(" ", "|")})\\b`),
+    kc: /\b(?:None|True|False|self)\b/,
+    mi: /\b\d[\w.]*/,
+    o: /[-+*/%@=<>!&|^~]+/,
+  };
+  const PART = new RegExp(
+    Object.entries(PARTS)
+      .map(([name, { source }]) => `(?<${name}>${source})`)
+      .join("|"),
+    "g",
+  );
+
+  // A program as lines of parts, [class or "", text]
+  function coloured(text) {
+    /** @type {[string, string][][]} */
+    const lines = [[]];
+    const add = (name, part) =>
+      part.split("\n").forEach((piece, i) => {
+        if (i) lines.push([]);
+        if (piece) lines[lines.length - 1].push([name, piece]);
+      });
+    let at = 0;
+    for (const { 0: part, index, groups } of text.matchAll(PART)) {
+      add("", text.slice(at, index));
+      add(
+        Object.keys(PARTS).find((name) => groups[name] !== undefined),
+        part,
+      );
+      at = index + part.length;
+    }
+    add("", text.slice(at));
+    return lines;
+  }
+
+  // ---- the field ---------------------------------------------------------------------------
+
   // The field, buttons for its keys, and put(text), which is as if it were typed.
   // `on` has changed(), run() and leave()
   function build(attributes, text, on) {
@@ -49,7 +95,11 @@ course.define("codeField", () => {
       wrap: matchMedia("(pointer: coarse)").matches ? "soft" : "off",
       onkeydown,
       oninput: changed,
+      onscroll: follow,
     });
+    // The letters of the field are clear, and those behind it have colours
+    const behind = el("div.course-behind", { "aria-hidden": "true" });
+    const element = el("div.course-field.highlight", behind, field);
     field.value = text;
     const indents = IN_ORDER.map((key, i) => {
       const names = { "aria-label": ["Indent less", "Indent more"][i], class: "course-indent" };
@@ -66,6 +116,16 @@ course.define("codeField", () => {
       field.style.minHeight = "";
       const missing = field.scrollHeight - field.clientHeight; // of lines that are wrapped
       if (missing > 0) field.style.minHeight = `${field.offsetHeight + missing}px`;
+      const lines = coloured(field.value).map((parts) => [
+        el("span.course-line", ...parts.map(([name, part]) => el("span", { class: name }, part))),
+        "\n",
+      ]);
+      behind.replaceChildren(...lines.flat());
+      follow();
+    }
+
+    function follow() {
+      behind.scrollTo(field.scrollLeft, field.scrollTop);
     }
 
     // As if it were typed, so that it can be undone
@@ -108,8 +168,8 @@ course.define("codeField", () => {
       const { length } = insert;
       replace({ from: 0, to: field.value.length, insert, start: length, end: length });
     };
-    return { field, indents, put, fit };
+    return { element, field, indents, put, fit };
   }
 
-  return { edit, build };
+  return { edit, coloured, build };
 });

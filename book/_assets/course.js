@@ -50,6 +50,26 @@ course.define("page", () => {
     for (const box of document.querySelectorAll(SCROLLERS)) resized.observe(box);
   });
 
+  // On a phone code wraps, and what is wrapped stays deeper than its line's own indent (course.css).
+  // Each line gets a box; Pygments closes its colours at every end of a line
+  const phone = matchMedia("(max-width: 767.9px)");
+  const DEEPER = 2;
+  function boxLines() {
+    if (!phone.matches) return;
+    phone.removeEventListener("change", boxLines);
+    for (const code of document.querySelectorAll(".highlight pre")) {
+      if (code.closest(".cell_output")) continue; // columns stay one below another
+      const lines = code.innerHTML.replace(/\n$/, "").split("\n");
+      code.innerHTML = lines.map((line) => `<span class="course-line">${line}</span>\n`).join("");
+      for (const line of code.children) {
+        const { length } = line.textContent.match(/^ */)[0];
+        line.style.setProperty("--hang", `${length + DEEPER}ch`);
+      }
+    }
+  }
+  phone.addEventListener("change", boxLines);
+  boxLines();
+
   // Paper is white: what is printed in the dark is printed as by daylight, and dark again after it.
   const page = root.dataset;
   /** @type {string | undefined} */

@@ -116,13 +116,18 @@ EDITS = [  # key, text, what is selected; then text and selection
 ]
 
 
-def test_keys_indent():
+def test_keys_indent_and_a_program_is_coloured_line_by_line():
     in_node = Node("../book/_assets/code-field.js")
     for key, text, selected, expected in EDITS:
         body = "return course.codeField.edit(input.key, input.text, ...input.selected)"
         edit = in_node(body, key=key, text=text, selected=selected)
         after = text[: edit["from"]] + edit["insert"] + text[edit["to"] :]
         assert (after, edit["start"], edit["end"]) == expected
+    program = 'def f(x):\n    """a\n    # b"""\n    return x["if"] + 1.5  # c'
+    lines = in_node("return course.codeField.coloured(input.text)", text=program)
+    assert ["".join(part for _, part in line) for line in lines] == program.split("\n")
+    names = [[name for name, _ in line if name] for line in lines]
+    assert names == [["k", "nf"], ["s2"], ["s2"], ["k", "s2", "o", "mi", "c1"]]
 
 
 @pytest.mark.parametrize("name", CHAPTERS)

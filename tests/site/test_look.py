@@ -26,6 +26,22 @@ THEMES = """() => ["beforeprint", "afterprint"].map(name => {
   dispatchEvent(new Event(name));
   return document.documentElement.dataset.theme;
 })"""
+# of the blocks of code: how far they go on behind their edge, and, of lines that wrap, how much
+# further to the right than its own text a line goes on
+WRAPPED = """() => {
+  const inPage = box => !box.closest('.cell_output') && box.checkVisibility();
+  const boxes = [...document.querySelectorAll('.highlight pre')].filter(inPage);
+  const lines = boxes.flatMap(box => [...box.querySelectorAll('.course-line')]);
+  const deeper = lines.flatMap(line => {
+    const text = document.createRange();
+    text.selectNodeContents(line);
+    const words = [...line.children].filter(part => part.textContent.trim());
+    const [first, rows] = [[...(words[0]?.getClientRects() ?? [])], [...text.getClientRects()]];
+    const isWrapped = first.length === 1 && rows.at(-1).top > rows[0].bottom;
+    return isWrapped ? [rows.at(-1).left - first[0].left] : [];
+  });
+  return [boxes.map(box => box.scrollWidth - box.clientWidth), deeper];
+}"""
 SMALLEST = """all => all.filter(e => e.checkVisibility())
   .map(e => e.getBoundingClientRect().height)"""
 
@@ -62,7 +78,7 @@ def test_fonts_come_with_their_licences_code_fits_focus_is_marked_and_paper_is_w
         assert len(painted) > 5 and set(painted) == {"exact"}
 
 
-def test_a_finger_meets_controls_of_44_pixels_and_buttons_that_copy_have_names(browser, server):
+def test_on_a_phone_controls_have_44_pixels_copy_buttons_have_names_and_code_wraps(browser, server):
     address = f"{server}{CHAPTER}.html"
     with opened(browser, address, width=PHONE, has_touch=True, is_mobile=True) as page:
         page.locator(LIVE).first.wait_for()
@@ -71,6 +87,9 @@ def test_a_finger_meets_controls_of_44_pixels_and_buttons_that_copy_have_names(b
         assert len(heights) > 20 and min(heights) >= 44
         page.wait_for_function("document.querySelectorAll('.copybtn[aria-label]').length > 20")
         assert page.locator(".copybtn:not([aria-label])").count() == 0
+        beyond, deeper = page.evaluate(WRAPPED)
+        assert len(beyond) > 10 and max(beyond) <= 1, "no code is cut"
+        assert len(deeper) > 10 and min(deeper) > 5, "a line goes on deeper than it begins"
 
 
 def test_a_term_shows_its_first_sentence_on_hover_focus_and_tap(visit, site):
