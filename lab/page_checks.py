@@ -34,7 +34,7 @@ RUN = """([number, code]) => new Promise((done) => {
   cell.querySelector("textarea").value = code;
   cell.querySelector("button").click();
   const watch = new MutationObserver(() => {
-    const last = [...status.children].at(-1);
+    const last = status.firstElementChild;
     if (last.matches("p") && last.textContent.startsWith("Checking")) begun = performance.now();
     if (last.matches("p") && last.textContent.endsWith("…")) return;
     watch.disconnect();

@@ -51,7 +51,8 @@ course.define("codeCell", () => {
     const text = store.recall(keyOf(number)) ?? stub;
     const { element: editor, field, indents, put, fit } = course.codeField.build(names, text, on);
     const [run, stop] = [button("Run", press), button("Stop", () => python.stop())];
-    const reset = button("Start over", () => put(stub));
+    let before = null; // what *Start over* has taken away
+    const reset = button("Start over", startOver);
     const status = el("div", { role: "status" });
     cell.classList.add("course-on-paper");
     const row = el("div.course-code-buttons", run, stop, reset, ...indents, keys);
@@ -66,7 +67,16 @@ course.define("codeCell", () => {
 
     function changed() {
       store.keep(keyOf(number), field.value === stub ? null : field.value);
-      reset.hidden = field.value === stub;
+      if (field.value !== stub) before = null;
+      reset.hidden = field.value === stub && before === null;
+      reset.textContent = before === null ? "Start over" : "Bring my code back";
+    }
+
+    function startOver() {
+      const text = before ?? stub;
+      before = before === null ? field.value : null;
+      if (stop.hidden) status.replaceChildren(); // no verdict on what is gone
+      put(text);
     }
 
     function press() {
@@ -74,6 +84,7 @@ course.define("codeCell", () => {
       const isPressed = document.activeElement === run;
       [run.hidden, stop.hidden] = [true, false];
       if (isPressed) stop.focus();
+      status.replaceChildren(el("p", "Waiting for Python …")); // no old verdict under new code
       python.run(number, field.value, show);
     }
 
@@ -103,7 +114,7 @@ course.define("codeCell", () => {
       const verdict = el("div");
       verdict.innerHTML = message.html; // as Verdict writes it, kit/checks/verdict.py
       const printed = message.printed ? [el("pre", { tabindex: 0 }, message.printed)] : [];
-      status.replaceChildren(...printed, verdict);
+      status.replaceChildren(verdict, ...printed);
       if (message.state === "passed") course.progress.setWritten(number);
     }
 

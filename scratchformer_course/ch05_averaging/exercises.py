@@ -45,6 +45,7 @@ averaging_weights = exercise(
         "tril() -> triu()": "Position t takes in positions after it: it may use 0 … t, no more",
         " / ones.sum(dim=1, keepdim=True) -> ": "The rows are not divided by their sum: these "
         "are sums, not means",
+        "dim=1 -> dim=0": "Each column is divided by its sum: a mean needs rows whose sum is 1",
         "ones.sum(dim=1, keepdim=True) -> T": "Every row is divided by T: row t has t + 1 ones",
         ", keepdim=True -> ": "The row sums divide the columns: `keepdim=True` keeps them upright",
     },

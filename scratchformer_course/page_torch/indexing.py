@@ -7,7 +7,16 @@ from typing import Any
 
 from scratchformer_course.page_torch.arithmetic import laid_out
 from scratchformer_course.page_torch.creation import as_number_tensor, tensor
-from scratchformer_course.page_torch.dtypes import BOOL, FLOAT, INTEGER, int64, rounded
+from scratchformer_course.page_torch.dtypes import (
+    BOOL,
+    FLOAT,
+    INTEGER,
+    WIDEST,
+    converted,
+    int64,
+    kind_of,
+    rounded,
+)
 from scratchformer_course.page_torch.inplace import assign, in_place
 from scratchformer_course.page_torch.layout import (
     Shape,
@@ -86,6 +95,8 @@ def get_item(x: Tensor, key: Any) -> Tensor:
 
 def set_item(x: Tensor, key: Any, value: Any) -> None:
     """`x[key] = value`."""
+    if type(value) in (int, float) and not x.requires_grad and _set_number(x, key, value):
+        return
     view, advanced = _basic(x, key if isinstance(key, tuple) else (key,))
     if value is None or isinstance(value, (list, tuple, str)):
         kind = type(value).__name__
@@ -109,6 +120,21 @@ def set_item(x: Tensor, key: Any, value: Any) -> None:
     in_place(lambda before: written(before, order, stretched, False, "IndexPutBackward0"), "")(
         target
     )
+
+
+def _set_number(x: Tensor, key: Any, number: float) -> bool:
+    """Write one number at whole indices, without a view; whether the key was of that kind."""
+    keys = key if isinstance(key, tuple) else (key,)
+    if len(keys) != x.ndim or not keys or any(type(i) is not int for i in keys):
+        return False
+    place = x._offset
+    for i, size, stride in zip(keys, x._shape, x._strides, strict=True):
+        if not -size <= i < size:
+            return False
+        place += i % size * stride
+    (x._storage.numbers[place],) = converted([number], WIDEST[kind_of(number)], x.dtype)
+    x._changes[0] += 1
+    return True
 
 
 def _is_ids(key: Any) -> bool:

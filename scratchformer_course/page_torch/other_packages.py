@@ -86,9 +86,7 @@ class Draws:
 class Missing:
     """An `import` of what a notebook has and a page has not."""
 
-    packages = (
-        "torch numpy scipy matplotlib seaborn pandas gensim transformers tiktoken einops tqdm"
-    )
+    packages = "torch numpy scipy matplotlib seaborn pandas gensim transformers einops tqdm"
 
     def find_spec(self, name: str, *_: Any) -> None:
         """Lack a module of these packages."""

@@ -52,7 +52,6 @@ def as_function(cls: Any, right: Any, kept: dict | None = None) -> Callable:
         return objects[repr(settings)](*inputs)
 
     def build(settings: dict) -> Any:
-        import torch
 
         weights = _weights(right, settings)
         model = cls(**settings)

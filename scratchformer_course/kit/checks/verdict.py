@@ -29,7 +29,10 @@ class Verdict:
     def _repr_html_(self) -> str:
         # No background and no text colour of its own: readable on light and on dark pages.
         code = r"<code style='background:none;color:inherit'>\1</code>"
-        text = re.sub(r"`([^`]+)`", code, html.escape(self.message)).replace("\n", "<br>")
+        parts = re.split(r"(`[^`]+`)", html.escape(self.message))
+        for i in range(0, len(parts), 2):  # outside of code
+            parts[i] = re.sub(r"\*(\w[^*\n]*)\*", r"<em>\1</em>", parts[i])
+        text = re.sub(r"`([^`]+)`", code, "".join(parts)).replace("\n", "<br>")
         style = f"border-left:4px solid {COLOURS[self.state]};padding:0.2em 0.8em;color:inherit"
         return f"<div style='{style}'><b>Exercise {self.exercise}, {self.state}.</b> {text}</div>"
 
