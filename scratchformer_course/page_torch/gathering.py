@@ -6,9 +6,10 @@ from typing import Any
 
 from scratchformer_course.page_torch.creation import as_number_tensor
 from scratchformer_course.page_torch.dtypes import int32, int64
-from scratchformer_course.page_torch.indexing import _basic, _targets, get_item, taken, written
+from scratchformer_course.page_torch.indexing import _basic, _targets, get_item
 from scratchformer_course.page_torch.layout import axis_of, broadcast, contiguous, indices
 from scratchformer_course.page_torch.missing import torch_error
+from scratchformer_course.page_torch.taking import taken, written
 from scratchformer_course.page_torch.tensor import Tensor
 
 

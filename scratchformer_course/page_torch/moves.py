@@ -6,9 +6,9 @@ from typing import Any
 
 from scratchformer_course.page_torch.dtypes import int64
 from scratchformer_course.page_torch.gathering import index_select
-from scratchformer_course.page_torch.indexing import taken
 from scratchformer_course.page_torch.layout import Shape, axes_of, axis_of, sizes_of
 from scratchformer_course.page_torch.missing import torch_error
+from scratchformer_course.page_torch.taking import taken
 from scratchformer_course.page_torch.tape import record
 from scratchformer_course.page_torch.tensor import Tensor, new_tensor
 

@@ -10,7 +10,6 @@ from scratchformer_course.page_torch.creation import full, ones
 from scratchformer_course.page_torch.dtypes import FLOAT, INTEGER, bool_, int32, int64
 from scratchformer_course.page_torch.dtypes import dtype as Kind
 from scratchformer_course.page_torch.generator import bernoulli_
-from scratchformer_course.page_torch.indexing import taken
 from scratchformer_course.page_torch.information import finfo
 from scratchformer_course.page_torch.joining import cat
 from scratchformer_course.page_torch.missing import guard_module, lack, torch_error
@@ -18,6 +17,7 @@ from scratchformer_course.page_torch.nn.loss_functions import *  # noqa: F403
 from scratchformer_course.page_torch.products import matmul
 from scratchformer_course.page_torch.rows import log_softmax as _log_softmax
 from scratchformer_course.page_torch.rows import softmax as _softmax
+from scratchformer_course.page_torch.taking import taken
 from scratchformer_course.page_torch.tape import named, record, save
 from scratchformer_course.page_torch.tensor import Tensor, check_float, new_tensor
 

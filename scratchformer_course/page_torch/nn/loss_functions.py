@@ -5,9 +5,9 @@ import math
 from scratchformer_course.page_torch import pointwise
 from scratchformer_course.page_torch.choices import where
 from scratchformer_course.page_torch.dtypes import FLOAT, int64, uint8
-from scratchformer_course.page_torch.indexing import taken
 from scratchformer_course.page_torch.missing import guard_module, lack, torch_error
 from scratchformer_course.page_torch.rows import log_softmax as _log_softmax
+from scratchformer_course.page_torch.taking import taken
 from scratchformer_course.page_torch.tape import named
 from scratchformer_course.page_torch.tensor import Tensor, check_float
 

@@ -1,21 +1,19 @@
 """`nn.Module`: what keeps parameters by name, and modules in modules."""
 
-from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from scratchformer_course.page_torch.dtypes import FLOAT, dtype, float32, float64
-from scratchformer_course.page_torch.layout import Size
 from scratchformer_course.page_torch.missing import bind_methods, guarded, lack, torch_error
 from scratchformer_course.page_torch.names import KNOWN
-from scratchformer_course.page_torch.nn.parameter import Handle, Keys, Parameter
-from scratchformer_course.page_torch.tape import GradMode
+from scratchformer_course.page_torch.nn.parameter import Handle, Parameter
+from scratchformer_course.page_torch.nn.saving import Saved
 from scratchformer_course.page_torch.tensor import Tensor
 
 PARTS = ("_parameters", "_modules", "_buffers")
 
 
-class Module:
+class Module(Saved):
     """The base of all layers and models."""
 
     def __init__(self) -> None:
@@ -209,51 +207,6 @@ class Module:
         path, _, name = target.rpartition(".")
         return getattr(self.get_submodule(path), name)
 
-    # ---- saved and loaded
-
-    def state_dict(
-        self, *, destination: Any = None, prefix: str = "", keep_vars: bool = False
-    ) -> Any:
-        """All parameters and saved buffers, by name; they share memory with the module."""
-        found = OrderedDict() if destination is None else destination
-        for part in ("_parameters", "_buffers"):
-            for name, value in self.__dict__[part].items():
-                if value is not None and name not in self._not_saved:
-                    found[prefix + name] = value if keep_vars else value.detach()
-        for name, module in self._modules.items():
-            if module is not None:
-                module.state_dict(destination=found, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
-        return found
-
-    def load_state_dict(
-        self, state_dict: Mapping[str, Tensor], strict: bool = True, assign: bool = False
-    ) -> Keys:
-        """Copy numbers into the parameters and buffers of these names."""
-        if assign:
-            lack("`load_state_dict(assign=True)`")
-        own = self.state_dict(keep_vars=True)
-        missing = [name for name in own if name not in state_dict]
-        unexpected = [name for name in state_dict if name not in own]
-        problems = []
-        for words, names in (("Unexpected", unexpected), ("Missing", missing)):
-            if names and strict:
-                listed = ", ".join(f'"{name}"' for name in names)
-                problems.append(f"{words} key(s) in state_dict: {listed}. ")
-        with GradMode(False):
-            for name, value in own.items():
-                new = state_dict.get(name)
-                if new is not None and new._shape == value._shape:
-                    value.copy_(new)
-                elif new is not None:
-                    problems.append(
-                        f"size mismatch for {name}: copying a param with shape {Size(new._shape)} "
-                        f"from checkpoint, the shape in current model is {value.shape}."
-                    )
-        if problems:
-            text = f"Error(s) in loading state_dict for {type(self).__name__}:\n\t"
-            raise torch_error(RuntimeError, text + "\n\t".join(problems))
-        return Keys((missing, unexpected))
-
     # ---- changed as a whole
 
     def train(self, mode: bool = True) -> "Module":
@@ -335,5 +288,5 @@ class Module:
 
 
 bind_methods(Module)
-for _name in ("get_parameter", "get_submodule", "load_state_dict", "state_dict", "to"):
+for _name in ("get_parameter", "get_submodule", "to"):
     setattr(Module, _name, guarded(vars(Module)[_name], f"Module.{_name}"))
