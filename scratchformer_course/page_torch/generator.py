@@ -133,7 +133,7 @@ def _make_normal(numbers: list[float], start: int) -> None:
 
 
 default_generator = Generator()
-NAMED = {"device", "requires_grad"}  # what else a function of this file takes by name
+NAMED = {"device", "dtype", "generator", "requires_grad"}  # what `randint` takes by name
 
 
 def manual_seed(seed: int) -> Generator:
