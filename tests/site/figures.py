@@ -220,6 +220,7 @@ class Figure(NamedTuple):
 
 # what a reader does with a figure that a chapter stores
 STORED = {
+    "two_shapes": lambda page: page.get_by_role("switch", name="keepdim of forecast").check(),
     "merges": doing("All merges", Text=LONG_WORDS),
     "real_tokens": doing(Text=LONG_WORDS),
     "word_map": doing("queen"),
