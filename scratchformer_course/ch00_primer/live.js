@@ -115,8 +115,8 @@ course.define("ch00_primer", () => {
         sides.map(({ element }) => element),
       ),
       svg,
-      note("Cells with a dashed border are copies. Zeros are marked."),
       status,
+      note("Cells with a dashed border are copies. Zeros are marked."),
     ]);
   }
 
