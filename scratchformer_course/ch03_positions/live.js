@@ -5,7 +5,7 @@
 course.define("ch03_positions", () => {
   const { el, slider, note, table, format, turnable, sum, named, listOf } = course.live;
   const { newStatus, drawing, words, line, circle, way, path, describe } = course.live;
-  const { sliderOver, button } = course.live;
+  const { sliderOver, button, grouped } = course.live;
   // Of a clock, in units of the drawing
   const STEP = 90;
   const RADIUS = 37;
@@ -180,11 +180,10 @@ course.define("ch03_positions", () => {
       const x = STEP * (i + 0.5);
       return [
         words(`hand ${i}`, x, 15),
-        words(`speed ${three(speed)}`, x, 33),
         circle(x, MIDDLE, RADIUS, "sx-face"),
         hand(x, 0, 1, "sx-first"),
         hand(x, Math.sin(k * speed), Math.cos(k * speed), "sx-second"),
-        words(`turn: ${three((2 * Math.PI) / speed)}`, x, HEIGHT - 7),
+        words(`turn: ${grouped(Number(three((2 * Math.PI) / speed)))}`, x, HEIGHT - 7),
       ].flat();
     }
 
@@ -194,13 +193,18 @@ course.define("ch03_positions", () => {
       const mine = judged(dot, far);
       clocks.replaceChildren(...speeds.flatMap((speed, i) => clock(speed, i, mine.at)));
       chart.replaceChildren(...curve(dot), words("distance of two places", 213, 208));
-      const row = (name, { apart, at, confused }) => [name, show(apart), at, confused];
-      const heads = ["nearest two", "places between", "far ones that look near"];
-      list.replaceChildren(table(["", ...heads], [row("paper", rival), row("yours", mine)]));
-      const goals = [mine.apart > rival.apart + 0.005, mine.confused === 0];
-      status.textContent =
-        `${goals[0] ? "✓" : "✗"} farther apart than the paper's ${show(rival.apart)}. ` +
-        `${goals[1] ? "✓" : "✗"} no far place looks nearer than the next one.`;
+      const rows = [
+        ["distance of the nearest two", show(rival.apart), show(mine.apart)],
+        ["places from one to the other", rival.at, mine.at],
+        ["far places that look near", rival.confused, mine.confused],
+      ];
+      list.replaceChildren(table(["", "paper's", "yours"], rows));
+      const sign = (isMet) => (isMet ? "✓" : "✗");
+      status.replaceChildren(
+        `${sign(mine.apart > rival.apart + 0.005)} The nearest two are farther apart than the paper's.`,
+        el("br"),
+        `${sign(mine.confused === 0)} No far place looks nearer than the next one.`,
+      );
       const shown = speeds.map(three).join(", ");
       describe(
         faces,
@@ -221,7 +225,9 @@ course.define("ch03_positions", () => {
     return el("div.sx-columns", [
       el("div.sx-main.sx-hands", [
         faces,
-        note("Solid: place 0. Dashed: the place that is easiest to confuse with it."),
+        note(
+          "Solid: place 0. Dashed: the place that is easiest to confuse with it. A turn is in places.",
+        ),
         ...hands.map(({ element }) => element),
         back,
       ]),

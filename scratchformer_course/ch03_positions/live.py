@@ -84,7 +84,7 @@ def own_speeds(speeds: Sequence[float]) -> LiveFigure:
         rows.append((name, listed, f"{told['apart']:.2f}", told["at"], told["confused"]))
     at = int(judged(paper)["at"])
     table = [_encoding(t, 2 * len(paper)) for t in range(at + 1)]
-    head = ("", "speeds", "nearest two", "places between", "far ones that look near")
+    head = ("", "speeds", "nearest two", "places apart", "far ones that look near")
     still = (
         "<p>This figure is live where JavaScript runs: there you set three speeds. Here are the "
         f"paper's hands at places 0 and {at}, the two of 1,000 that are easiest to confuse, and "

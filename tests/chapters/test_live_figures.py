@@ -16,6 +16,7 @@ from scratchformer.positions import rotary, sinusoidal
 from scratchformer_course.ch00_primer.live import DEGREES
 from scratchformer_course.ch01_bpe.live import label
 from scratchformer_course.ch02_embeddings.live import load_map, word_map
+from scratchformer_course.ch03_positions.live import PAPER, STOPS, judged
 from scratchformer_course.ch05_averaging.exercises import right_masked_softmax
 from scratchformer_course.ch16_scaling.joint import JointLaw
 from scratchformer_course.ch16_scaling.live import wasted
@@ -111,6 +112,14 @@ def clock_hands(draw):
         a, b = sinusoidal(1000, C).double()[[t, u]]
         products = (a * b).view(-1, 2).sum(dim=1).tolist()
         yield (t, u, C), [a.tolist(), products, (a @ b).item()]
+
+
+@figure("ch03_positions", "(speeds) => F.judged(F.dots(speeds, 1000), 20)")
+def places_that_three_speeds_confuse(draw):
+    yield ([STOPS[stop] for stop in PAPER],), judged([STOPS[stop] for stop in PAPER])
+    for _ in range(30):
+        speeds = draw.sample(STOPS, 3)
+        yield (speeds,), judged(speeds)
 
 
 def descend(w: float, rate: float, steps: int, lowest: float = 3.0) -> list[float]:
