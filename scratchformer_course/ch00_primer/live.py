@@ -21,9 +21,8 @@ def two_shapes(difference: Sequence[Sequence[float]]) -> LiveFigure:
         raise ValueError(f"the differences are {rows}, expected {expected}")
     squares = [number**2 for row in rows for number in row]
     still = (
-        "<p>This figure is live where JavaScript runs: there you set both shapes. Here is the "
-        "difference of the program at the top of the page. Its forecast has the shape (3, 1), and "
-        f"what was measured has the shape (3,). The mean of the {len(squares)} squares is "
+        "<p>This figure is live where JavaScript runs: there you set both shapes. Here is what the "
+        f"program computes, (3, 1) minus (3,). The mean of the {len(squares)} squares is "
         f"{sum(squares) / len(squares):.1f}.</p>"
         + table(
             ("forecast", *(f"− {was}" for was in days)),

@@ -167,7 +167,8 @@ course.define("ch03_positions", () => {
   // Three hands, whose speeds are stops of a slider each
   function ownSpeeds({ stops, paper, places, far }) {
     const clocks = el("svg:g");
-    const faces = drawing(STEP * paper.length, HEIGHT, { class: "sx-clocks" }, clocks);
+    const viewBox = `0 18 ${STEP * paper.length} ${HEIGHT - 18}`;
+    const faces = drawing(0, 0, { class: "sx-clocks", viewBox }, clocks);
     const chart = drawing(400, 216, { class: "sx-chart" });
     const status = newStatus();
     const list = el("div");
@@ -179,11 +180,11 @@ course.define("ch03_positions", () => {
     function clock(speed, i, k) {
       const x = STEP * (i + 0.5);
       return [
-        words(`hand ${i}`, x, 15),
+        words(`hand ${i}`, x, 32),
         circle(x, MIDDLE, RADIUS, "sx-face"),
         hand(x, 0, 1, "sx-first"),
         hand(x, Math.sin(k * speed), Math.cos(k * speed), "sx-second"),
-        words(`turn: ${grouped(Number(three((2 * Math.PI) / speed)))}`, x, HEIGHT - 7),
+        words(`turn ${grouped(Number(three((2 * Math.PI) / speed)))}`, x, HEIGHT - 7),
       ].flat();
     }
 
@@ -194,16 +195,16 @@ course.define("ch03_positions", () => {
       clocks.replaceChildren(...speeds.flatMap((speed, i) => clock(speed, i, mine.at)));
       chart.replaceChildren(...curve(dot), words("distance of two places", 213, 208));
       const rows = [
-        ["distance of the nearest two", show(rival.apart), show(mine.apart)],
-        ["places from one to the other", rival.at, mine.at],
-        ["far places that look near", rival.confused, mine.confused],
+        ["nearest two places", show(rival.apart), show(mine.apart)],
+        ["how many places apart", rival.at, mine.at],
+        ["far ones that look near", rival.confused, mine.confused],
       ];
       list.replaceChildren(table(["", "paper's", "yours"], rows));
       const sign = (isMet) => (isMet ? "✓" : "✗");
       status.replaceChildren(
-        `${sign(mine.apart > rival.apart + 0.005)} The nearest two are farther apart than the paper's.`,
+        `${sign(mine.apart > rival.apart + 0.005)} Goal 1: the nearest two are farther apart than the paper's.`,
         el("br"),
-        `${sign(mine.confused === 0)} No far place looks nearer than the next one.`,
+        `${sign(mine.confused === 0)} Goal 2: no far place looks nearer than the next one.`,
       );
       const shown = speeds.map(three).join(", ");
       describe(
@@ -226,7 +227,7 @@ course.define("ch03_positions", () => {
       el("div.sx-main.sx-hands", [
         faces,
         note(
-          "Solid: place 0. Dashed: the place that is easiest to confuse with it. A turn is in places.",
+          "Solid: place 0. Dashed: the place that is easiest to confuse with it. Below: the places of a turn.",
         ),
         ...hands.map(({ element }) => element),
         back,

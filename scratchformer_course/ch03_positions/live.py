@@ -84,11 +84,10 @@ def own_speeds(speeds: Sequence[float]) -> LiveFigure:
         rows.append((name, listed, f"{told['apart']:.2f}", told["at"], told["confused"]))
     at = int(judged(paper)["at"])
     table = [_encoding(t, 2 * len(paper)) for t in range(at + 1)]
-    head = ("", "speeds", "nearest two", "places apart", "far ones that look near")
+    head = ("", "speeds", "nearest two", "places apart", "far ones near")
     still = (
-        "<p>This figure is live where JavaScript runs: there you set three speeds. Here are the "
-        f"paper's hands at places 0 and {at}, the two of 1,000 that are easiest to confuse, and "
-        f"other speeds.</p>{_clocks(table, 0, at)}{table_of(head, rows)}"
+        "<p>This figure is live where JavaScript runs. Here are the paper's hands at places 0 and "
+        f"{at}, and other speeds.</p>{_clocks(table, 0, at)}{table_of(head, rows)}"
     )
     settings = {"stops": STOPS, "paper": PAPER, "places": PLACES, "far": FAR}
     return LiveFigure("own_speeds", settings, still)
