@@ -1,9 +1,11 @@
 // The sinusoidal encoding as clock hands: one clock for each pair of channels, and in each clock
 // the hand at two places. The angle between the hands depends on the distance of the places alone.
+// And three hands whose speeds the reader sets: which of 1,000 places are then easy to confuse?
 
 course.define("ch03_positions", () => {
   const { el, slider, note, table, format, turnable, sum, named, listOf } = course.live;
-  const { newStatus, drawing, words, line, circle, way, describe } = course.live;
+  const { newStatus, drawing, words, line, circle, way, path, describe } = course.live;
+  const { sliderOver, button, grouped } = course.live;
   // Of a clock, in units of the drawing
   const STEP = 90;
   const RADIUS = 37;
@@ -24,8 +26,22 @@ course.define("ch03_positions", () => {
   const products = (a, b) =>
     listOf(a.length / 2, (i) => a[2 * i] * b[2 * i] + a[2 * i + 1] * b[2 * i + 1]);
 
-  // ---- the figure ----
+  // By distance: the dot product of two of `places` places, whose hands turn at these speeds
+  const dots = (speeds, places) =>
+    listOf(places, (k) => sum(speeds.map((speed) => Math.cos(k * speed))));
 
+  // How near the nearest two places come as vectors, how many places are between them, and how many
+  // distances above `far` look nearer than a step to the next place
+  function judged(dot, far) {
+    const most = Math.max(...dot.slice(1));
+    const apart = Math.sqrt(Math.max(0, 2 * (dot[0] - most)));
+    const confused = dot.filter((product, k) => k > far && product > dot[1]).length;
+    return { apart, at: dot.indexOf(most, 1), confused };
+  }
+
+  // ---- the figures ----
+
+  const BOX = { left: 34, right: 392, top: 14, bottom: 170 }; // of the curve's axes
   const show = (number) => format(number, 2);
   const three = (number) => String(Number(number.toPrecision(3))); // its first three digits
 
@@ -134,6 +150,100 @@ course.define("ch03_positions", () => {
     ]);
   }
 
+  // The curve of the dot products over the distance, and the height of the next place
+  function curve(dot) {
+    const { left, right, top, bottom } = BOX;
+    const x = (k) => left + ((right - left) * k) / (dot.length - 1);
+    const y = (product) => (top + bottom) / 2 - ((bottom - top) * product) / (2 * dot[0]);
+    return [
+      way(`M${left} ${top}V${bottom}H${right}`, "sx-axes"),
+      [dot[0], 0, -dot[0]].map((n) => words(format(n, 0), left - 6, y(n) + 5, "end")),
+      [0, 500, dot.length - 1].map((k) => words(k, x(k), bottom + 19, k > 500 ? "end" : "middle")),
+      way(path(dot.map((product, k) => [x(k), y(product)])), "sx-curve"),
+      way(`M${left} ${y(dot[1]).toFixed(1)}H${right}`, "sx-next"),
+    ].flat();
+  }
+
+  // Three hands, whose speeds are stops of a slider each
+  function ownSpeeds({ stops, paper, places, far }) {
+    const clocks = el("svg:g");
+    const viewBox = `0 18 ${STEP * paper.length} ${HEIGHT - 18}`;
+    const faces = drawing(0, 0, { class: "sx-clocks", viewBox }, clocks);
+    const chart = drawing(400, 216, { class: "sx-chart" });
+    const status = newStatus();
+    const list = el("div");
+    const texts = stops.map(three);
+    const hands = paper.map((at, i) => sliderOver(`Hand ${i}`, texts, draw, at));
+    const judgedOf = (speeds) => judged(dots(speeds, places), far);
+    const rival = judgedOf(paper.map((at) => stops[at]));
+
+    function clock(speed, i, k) {
+      const x = STEP * (i + 0.5);
+      return [
+        words(`hand ${i}`, x, 32),
+        circle(x, MIDDLE, RADIUS, "sx-face"),
+        hand(x, 0, 1, "sx-first"),
+        hand(x, Math.sin(k * speed), Math.cos(k * speed), "sx-second"),
+        words(`turn ${grouped(Number(three((2 * Math.PI) / speed)))}`, x, HEIGHT - 7),
+      ].flat();
+    }
+
+    function draw() {
+      const speeds = hands.map((each) => stops[each.get()]);
+      const dot = dots(speeds, places);
+      const mine = judged(dot, far);
+      clocks.replaceChildren(...speeds.flatMap((speed, i) => clock(speed, i, mine.at)));
+      chart.replaceChildren(...curve(dot), words("distance of two places", 213, 208));
+      const rows = [
+        ["nearest two places", show(rival.apart), show(mine.apart)],
+        ["how many places apart", rival.at, mine.at],
+        ["far ones that look near", rival.confused, mine.confused],
+      ];
+      list.replaceChildren(table(["", "paper's", "yours"], rows));
+      const sign = (isMet) => (isMet ? "✓" : "✗");
+      status.replaceChildren(
+        `${sign(mine.apart > rival.apart + 0.005)} Goal 1: the nearest two are farther apart than the paper's.`,
+        el("br"),
+        `${sign(mine.confused === 0)} Goal 2: no far place looks nearer than the next one.`,
+      );
+      const shown = speeds.map(three).join(", ");
+      describe(
+        faces,
+        `Three clocks with the speeds ${shown}, at two places that are ${mine.at} apart: the two ` +
+          "of all places that are easiest to confuse.",
+      );
+      describe(
+        chart,
+        `The dot product of two places by their distance, up to ${places - 1}. ` +
+          `${mine.confused} distances above ${far} are higher than distance 1, which is ${show(dot[1])}.`,
+      );
+    }
+
+    draw();
+    const back = button("The paper's speeds", () => {
+      for (const [i, each] of hands.entries()) each.set(paper[i]);
+    });
+    return el("div.sx-columns", [
+      el("div.sx-main.sx-hands", [
+        faces,
+        note(
+          "Solid: place 0. Dashed: the place that is easiest to confuse with it. Below: the places of a turn.",
+        ),
+        ...hands.map(({ element }) => element),
+        back,
+      ]),
+      el("div.sx-detail", [
+        chart,
+        note(
+          `The dot product by distance. The line marks the next place; far is more than ${far}.`,
+        ),
+        list,
+        status,
+      ]),
+    ]);
+  }
+
   course.figures.clock_hands = build;
-  return { encoding, products, sum };
+  course.figures.own_speeds = ownSpeeds;
+  return { encoding, products, sum, dots, judged };
 });

@@ -1,4 +1,7 @@
-"""The sinusoidal encoding of two places as the hands of clocks, one clock for each pair."""
+"""The sinusoidal encoding of two places as the hands of clocks, one clock for each pair.
+
+And three hands whose speeds the reader sets: which of 1,000 places are then easy to confuse?
+"""
 
 import math
 from collections.abc import Sequence
@@ -10,6 +13,10 @@ from scratchformer_course.kit.figure.still import table as table_of
 BASE = 10_000.0
 MOST_HANDS = 4  # clocks that fit into a row on a phone
 STEP, RADIUS = 116, 42  # of the clocks in the still figure, in units of the pen
+STOPS = [float(f"{10 ** (j / 15):.6g}") for j in range(-45, 8)]  # speeds, in radians a place
+PAPER = [45, 25, 5]  # where the speeds of three hands by the paper's formula are among them
+PLACES, FAR = 1000, 20  # a distance above FAR is far
+OTHERS = {"three fast": [52, 50, 47], "three slow": [0, 3, 8], "both goals": [41, 35, 15]}
 
 
 def clock_hands(table: Sequence[Sequence[float]], place: int = 3, distance: int = 5) -> LiveFigure:
@@ -45,6 +52,45 @@ def clock_hands(table: Sequence[Sequence[float]], place: int = 3, distance: int 
         f"{_number(dot)}.</p>{_clocks(table, place, other)}{_rows(table, place, other)}"
     )
     return LiveFigure("clock_hands", settings, still)
+
+
+def judged(speeds: Sequence[float]) -> dict[str, float | int]:
+    """How near the nearest two of 1,000 places come, at which distance, how many look too near.
+
+    `confused` counts the distances above 20 whose dot product is larger than a neighbour's.
+    """
+    dot = [sum(math.cos(k * speed) for speed in speeds) for k in range(PLACES)]
+    most = max(dot[1:])
+    return {
+        "apart": math.sqrt(max(0.0, 2 * (dot[0] - most))),
+        "at": dot.index(most, 1),
+        "confused": sum(product > dot[1] for product in dot[FAR + 1 :]),
+    }
+
+
+def own_speeds(speeds: Sequence[float]) -> LiveFigure:
+    """Three hands, at first with the paper's speeds: a slider for each, and what follows from them.
+
+    `speeds` are those that a chapter computed. Raises ValueError if they are not the paper's.
+    """
+    paper = [STOPS[stop] for stop in PAPER]
+    if len(speeds) != 3 or any(abs(a / b - 1) > 1e-5 for a, b in zip(speeds, paper, strict=True)):
+        raise ValueError(f"the speeds {list(speeds)} are not the paper's for three hands, {paper}")
+    rows = []
+    for name, stops in {"the paper's": PAPER, **OTHERS}.items():
+        mine = [STOPS[stop] for stop in stops]
+        told = judged(mine)
+        listed = ", ".join(f"{speed:.3g}" for speed in mine)
+        rows.append((name, listed, f"{told['apart']:.2f}", told["at"], told["confused"]))
+    at = int(judged(paper)["at"])
+    table = [_encoding(t, 2 * len(paper)) for t in range(at + 1)]
+    head = ("", "speeds", "nearest two", "places apart", "far ones near")
+    still = (
+        "<p>This figure is live where JavaScript runs. Here are the paper's hands at places 0 and "
+        f"{at}, and other speeds.</p>{_clocks(table, 0, at)}{table_of(head, rows)}"
+    )
+    settings = {"stops": STOPS, "paper": PAPER, "places": PLACES, "far": FAR}
+    return LiveFigure("own_speeds", settings, still)
 
 
 def _speed(i: int, d_model: int) -> float:

@@ -13,8 +13,10 @@ from scratchformer import scaling
 from scratchformer.attention import causal_mask, scaled_dot_product_attention
 from scratchformer.models import GPT, GPTConfig
 from scratchformer.positions import rotary, sinusoidal
+from scratchformer_course.ch00_primer.live import DEGREES
 from scratchformer_course.ch01_bpe.live import label
 from scratchformer_course.ch02_embeddings.live import load_map, word_map
+from scratchformer_course.ch03_positions.live import PAPER, STOPS, judged
 from scratchformer_course.ch05_averaging.exercises import right_masked_softmax
 from scratchformer_course.ch16_scaling.joint import JointLaw
 from scratchformer_course.ch16_scaling.live import wasted
@@ -50,6 +52,27 @@ def is_close(shown: object, expected: object, tolerance: float) -> bool:
     if isinstance(expected, float):
         return abs(shown - expected) <= tolerance * max(1, abs(expected))
     return shown == expected
+
+
+@figure("ch00_primer", "F.subtract")
+def differences_of_two_shapes(draw):
+    """In every state of the figure: PyTorch's shape, numbers and mean, or its message."""
+    numbers, states = DEGREES, [*itertools.product((1, 2, 3, 4), (False, True))]
+    for sides in itertools.product(states, repeat=2):
+        said, was = (
+            torch.tensor(numbers[:size]).double().view(-1, *[1] * keepdim)
+            for size, keepdim in sides
+        )
+        given = [{"size": size, "keepdim": keepdim} for size, keepdim in sides]
+        try:
+            difference = said - was
+        except RuntimeError as error:
+            yield (numbers, *given), {"error": str(error), "rows": []}
+            continue
+        rows = difference.view(-1, difference.shape[-1]).tolist()
+        loss = difference.square().mean().item()
+        told = {"error": "", "shape": list(difference.shape), "rows": rows, "loss": loss}
+        yield (numbers, *given), told
 
 
 @figure("ch01_bpe", "F.label", 0)
@@ -89,6 +112,14 @@ def clock_hands(draw):
         a, b = sinusoidal(1000, C).double()[[t, u]]
         products = (a * b).view(-1, 2).sum(dim=1).tolist()
         yield (t, u, C), [a.tolist(), products, (a @ b).item()]
+
+
+@figure("ch03_positions", "(speeds) => F.judged(F.dots(speeds, 1000), 20)")
+def places_that_three_speeds_confuse(draw):
+    yield ([STOPS[stop] for stop in PAPER],), judged([STOPS[stop] for stop in PAPER])
+    for _ in range(30):
+        speeds = draw.sample(STOPS, 3)
+        yield (speeds,), judged(speeds)
 
 
 def descend(w: float, rate: float, steps: int, lowest: float = 3.0) -> list[float]:

@@ -220,10 +220,12 @@ class Figure(NamedTuple):
 
 # what a reader does with a figure that a chapter stores
 STORED = {
+    "two_shapes": lambda page: page.get_by_role("switch", name="keepdim of forecast").check(),
     "merges": doing("All merges", Text=LONG_WORDS),
     "real_tokens": doing(Text=LONG_WORDS),
     "word_map": doing("queen"),
     "clock_hands": doing(Place=40, Distance=44),
+    "own_speeds": doing(Hand_0=52, Hand_1=50, Hand_2=47),
     "first_sample": doing(Steps_of_training=3),
     "parabola": doing("1.05", *["10 steps"] * 6),
     "weighted_past": doing("window of 2", "old looks", Score_of_king=-3.9),
