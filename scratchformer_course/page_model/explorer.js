@@ -141,7 +141,6 @@ course.define("explorer", () => {
       state = { text, ids, run, seen, altered };
       prompt.say(said);
       update(inSight);
-      if (!isNamed) return;
       const detail = { model, tokenizer, ids, run, isGiven: typed === given.prompt };
       document.dispatchEvent(new CustomEvent("course-prompt", { detail })); // for pages/flow.js
     }

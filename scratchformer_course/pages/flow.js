@@ -5,7 +5,6 @@
 
 course.define("flow", () => {
   const { el, button } = course.live;
-  const FAINT = 0.13;
   const filled = (text, values) => text.replace(/{(\w+)}/g, (_, name) => String(values[name]));
   const inItalics = (text) => text.split("*").map((part, i) => (i % 2 ? el("em", part) : part));
 
@@ -16,7 +15,7 @@ course.define("flow", () => {
       layout: JSON.parse(svg.dataset.layout),
       parts: [...svg.querySelectorAll("a:has(.flow-band)")],
     }));
-    const texts = [...flow.querySelectorAll("li")];
+    const texts = [...flow.querySelectorAll("li")]; // a name, a sentence, and whose the stage is
     const [all, last] = [-1, texts.length - 1];
     const stageText = el("p.flow-now", { "aria-live": "polite" });
     let at = all; // the stage that is told; all: the whole way
@@ -24,13 +23,15 @@ course.define("flow", () => {
 
     function show() {
       const isYours = (i) => course.progress?.load().has(exercises[i]);
-      const told = at === all ? start : [...texts[at].cloneNode(true).childNodes];
-      const written = `With exercise ${exercises[at]} you have written this part: it is yours.`;
-      stageText.replaceChildren(...told, isYours(at) ? ` ${written}` : "");
+      texts.forEach((text, i) => {
+        const whose = ` Yours: you have written it in exercise ${exercises[i]}.`;
+        text.lastChild.textContent = isYours(i) ? whose : "";
+      });
+      stageText.replaceChildren(...(at === all ? start : texts[at].cloneNode(true).childNodes));
       flow.classList.toggle("flow-ended", at === all || at === last);
       for (const { parts } of drawings) {
         parts.forEach((part, i) => {
-          part.querySelector(".flow-drawn").style.opacity = at === all || i <= at ? 1 : FAINT;
+          part.querySelector(".flow-drawn").style.opacity = at === all || i <= at ? 1 : 0.13;
           part.classList.toggle("flow-here", i === at);
           part.classList.toggle("flow-yours", Boolean(isYours(i)));
         });
@@ -56,12 +57,10 @@ course.define("flow", () => {
       flow.dataset.is = "own";
       const n = course.flowDrawing.measure(detail, heads, drawings[0].layout.lanes);
       const values = course.flowDrawing.wordsOf(n, detail.ids.length);
-      const isCut = values.read > values.drawn;
-      const more = { ...values, left_out: isCut ? filled(left_out, values) : "" };
+      values.left_out = values.read > values.drawn ? filled(left_out, values) : "";
       start = inItalics(filled(opening, values));
-      texts.forEach((text, i) => {
-        text.replaceChildren(text.firstChild, ` ${filled(sentences[i], more)}`);
-      });
+      for (const [i, text] of texts.entries())
+        text.childNodes[1].textContent = ` ${filled(sentences[i], values)}`;
       for (const { svg, layout, parts } of drawings) {
         course.flowDrawing.draw(n, layout, colours).forEach((shapes, i) => {
           parts[i].querySelector(".flow-drawn").innerHTML = shapes;
@@ -71,27 +70,18 @@ course.define("flow", () => {
       show();
     }
 
-    const back = button("Back", () => go(at - 1));
-    const next = button("Next", () => go(at + 1));
-    const keys = {
-      ArrowLeft: () => go(at - 1),
-      ArrowRight: () => go(at + 1),
-      Home: () => go(0),
-      End: () => go(last),
-    };
+    const buttons = [button("Back", () => go(at - 1)), button("Next", () => go(at + 1))];
     flow.addEventListener("keydown", (event) => {
-      if (!keys[event.key] || event.altKey || event.ctrlKey || event.metaKey) return;
+      const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: last }[event.key];
+      if (to === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
       event.preventDefault();
-      keys[event.key]();
+      go(to);
     });
     flow.tabIndex = 0;
     flow.setAttribute("role", "group");
-    flow.setAttribute(
-      "aria-label",
-      "The way to the next character: arrow keys go from stage to stage",
-    );
+    flow.setAttribute("aria-label", "To the next character: arrow keys go from stage to stage");
     flow.querySelector(".flow-said").append(stageText);
-    flow.querySelector(".flow-controls").replaceChildren(back, next);
+    flow.querySelector(".flow-controls").replaceChildren(...buttons);
     document.addEventListener("course-prompt", take);
     for (const event of ["load", "course-progress"]) addEventListener(event, show);
     course.store.follow(show);

@@ -322,7 +322,7 @@ def flow(link: Link) -> LiveFigure:
     """The figure, whose chapters are where `link` says."""
     n = measure()
     sentence_items = "".join(
-        f"<li><b>{name}.</b> {escape(text)}</li>"
+        f"<li><b>{name}.</b> {escape(text)}<span></span></li>"
         for name, text in zip(STAGES, sentences(n), strict=True)
     )
     pictures = "".join(picture(n, at, link) for at in (WIDE, TALL))
