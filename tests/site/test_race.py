@@ -146,9 +146,9 @@ def test_a_link_with_the_text_only_if_agreed_trains_the_same_model_before_anothe
         agreed.check()
         page.get_by_text("Whoever opens it can read the text").wait_for()
         page.get_by_role("button", name=re.compile("Copied|Copy a link")).last.click()
-        page.wait_for_function("copied.includes('text=')")
+        page.wait_for_function("copied.includes('&text=')")
         link = page.evaluate("copied")
-        assert len(link) < len(text) / 4 and "text" not in page.url
+        assert len(link) < len(text) / 4 and "&text=" not in page.url
     with opened(browser, link, width=DESK) as page:
         status(page).filter(has_text="Seed 7").wait_for()
         assert "the text that you see here" in status(page).inner_text()
@@ -157,7 +157,7 @@ def test_a_link_with_the_text_only_if_agreed_trains_the_same_model_before_anothe
         again = trained(page)
     losses = [[loss for _, loss in run["curve"]] for run in (first, again)]
     assert losses[0] == losses[1] and first["loss"] == again["loss"]
-    place = link.index("text=") + 30
+    place = link.index("&text=") + 30
     wrong = "B" if link[place] == "A" else "A"
     for bad in (link[:-9], link[:place] + wrong + link[place + 1 :], f"{link}{'A' * 40_000}"):
         with opened(browser, bad, width=DESK) as page:
