@@ -332,9 +332,9 @@ class Flow(FromChapters):
     has_content = False
 
     def run(self) -> list[nodes.Node]:
-        from scratchformer_course.pages import flow, flow_numbers
+        from scratchformer_course.pages import flow, flow_numbers, flow_words
 
-        for module in (flow, flow_numbers):
+        for module in (flow, flow_numbers, flow_words):
             self.state.document.settings.env.note_dependency(module.__file__)
 
         def link(number: str) -> tuple[str, str]:

@@ -141,6 +141,8 @@ course.define("explorer", () => {
       state = { text, ids, run, seen, altered };
       prompt.say(said);
       update(inSight);
+      const detail = { model, tokenizer, ids, run, isGiven: typed === given.prompt };
+      document.dispatchEvent(new CustomEvent("course-prompt", { detail })); // for pages/flow.js
     }
     const prompt = promptField(settings, read);
     if (isPlain) {

@@ -1,123 +1,91 @@
-// A prompt on its way through a model. It moves by itself, once, when it is in sight; keys and buttons
-// step through its stages, and whoever asked for less motion sees all of it and steps.
+// A text on its way through a model: the reader goes from stage to stage, by buttons or keys. It is a
+// fixed prompt, drawn by Python, until the live model of the page has read another: then that one.
 //
-// The drawing that Python wrote is kept: stages become faint or full, and spots move along it.
+// Needs: flow_drawing.js
 
 course.define("flow", () => {
   const { el, button } = course.live;
-  const STAGE = 1400; // milliseconds for each stage
-  const SLOWEST = 100; // milliseconds between two pictures: a hidden page does not run ahead
-  const FAINT = 0.13;
+  const filled = (text, values) => text.replace(/{(\w+)}/g, (_, name) => String(values[name]));
+  const inItalics = (text) => text.split("*").map((part, i) => (i % 2 ? el("em", part) : part));
 
-  function build(_settings, host) {
+  function build({ prompt, heads, opening, sentences, left_out, exercises, colours }, host) {
     const flow = host.querySelector(".flow");
     const drawings = [...flow.querySelectorAll("svg")].map((svg) => ({
       svg,
-      edges: svg.dataset.edges.split(" ").map(Number),
-      isTall: svg.matches(".flow-tall"),
-      way: svg.querySelector(".flow-way"),
+      layout: JSON.parse(svg.dataset.layout),
       parts: [...svg.querySelectorAll("a:has(.flow-band)")],
-      spots: [...svg.querySelectorAll(".flow-spot")],
     }));
-    const texts = [...flow.querySelectorAll("li")];
-    const last = texts.length - 1;
-    const isStill = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    const texts = [...flow.querySelectorAll("li")]; // a name, a sentence, and whose the stage is
+    const [all, last] = [-1, texts.length - 1];
     const stageText = el("p.flow-now", { "aria-live": "polite" });
-    let at = last; // the stage that is told
-    let time = 0; // in stages: 2.5 is the middle of the third
-    let drawing = 0; // what is asked of the browser while it moves
-    let drawn = 0; // when the picture before was drawn
+    let at = all; // the stage that is told; all: the whole way
+    let start = inItalics(filled(opening, { text: prompt }));
 
-    // The flow has come through this share of a stage; null: it is not shown where it is
-    function show(i, share, isMarked = true) {
-      if (i !== at || !stageText.hasChildNodes()) {
-        at = i;
-        stageText.replaceChildren(...texts[i].cloneNode(true).childNodes);
-      }
-      flow.classList.toggle("flow-ended", i === last && share === 1);
-      for (const { svg, edges, isTall, way, parts, spots } of drawings) {
-        parts.forEach((part, k) => {
-          const full = k < i ? 1 : k > i ? 0 : Math.min(1, 2 * share);
-          part.querySelector(".flow-drawn").style.opacity = FAINT + (1 - FAINT) * full;
-          part.classList.toggle("flow-here", isMarked && k === i);
+    function show() {
+      const isYours = (i) => course.progress?.load().has(exercises[i]);
+      texts.forEach((text, i) => {
+        const whose = ` Yours: you have written it in exercise ${exercises[i]}.`;
+        text.lastChild.textContent = isYours(i) ? whose : "";
+      });
+      stageText.replaceChildren(...(at === all ? start : texts[at].cloneNode(true).childNodes));
+      flow.classList.toggle("flow-ended", at === all || at === last);
+      for (const { parts } of drawings) {
+        parts.forEach((part, i) => {
+          part.querySelector(".flow-drawn").style.opacity = at === all || i <= at ? 1 : 0.13;
+          part.classList.toggle("flow-here", i === at);
+          part.classList.toggle("flow-yours", Boolean(isYours(i)));
         });
-        svg.classList.toggle("flow-moves", isMarked);
-        if (!svg.checkVisibility()) continue; // no place on a way that is not drawn
-        const [start, end] = [edges[i], edges[i + 1]];
-        const along = Math.max(0, start + (end - start) * share - 14);
-        for (const spot of spots) {
-          spot.setAttribute("transform", `translate(${isTall ? `0 ${along}` : `${along} 0`})`);
-          spot.style.opacity = i < last ? 1 : 0;
-        }
-        if (i < last) continue; // the last token alone goes on
-        const spot = spots.at(-1);
-        const { x, y } = way.getPointAtLength(way.getTotalLength() * share);
-        const [x0, y0] = ["cx", "cy"].map((name) => Number(spot.getAttribute(name)));
-        spot.setAttribute("transform", `translate(${x - x0} ${y - y0})`);
-        spot.style.opacity = share < 1 ? 1 : 0;
       }
     }
 
-    function draw(now) {
-      // a browser may count a picture's time from before the press
-      time += Math.max(0, Math.min(now - drawn, SLOWEST)) / STAGE;
-      drawn = now;
-      if (time > last + 1) return end();
-      show(Math.floor(time), time % 1);
-      drawing = requestAnimationFrame(draw);
-    }
-
-    function stop() {
-      seen.disconnect();
-      cancelAnimationFrame(drawing);
-      drawing = 0;
-      control.textContent = "Play again";
-    }
-    function end() {
-      stop();
-      show(last, 1, false);
-    }
-    function play() {
-      stop();
-      if (isStill) return end();
-      [time, drawn] = [0, performance.now()];
-      control.textContent = "Stop";
-      drawing = requestAnimationFrame(draw);
-    }
+    // From stage to stage, and past the last one to the whole; on a phone the picture is taller than
+    // the window, and what is told stands at its foot
     function go(i) {
-      stop();
-      show((i + last + 1) % (last + 1), 1);
+      at = ((i + 1 + texts.length + 1) % (texts.length + 1)) - 1;
+      show();
+      const { parts } = drawings.find(({ svg }) => svg.checkVisibility()) ?? drawings[0];
+      const part = parts[Math.max(0, at)].querySelector(".flow-band").getBoundingClientRect();
+      const foot = stageText.parentElement.parentElement.getBoundingClientRect().top;
+      if (part.bottom > foot + 1) scrollBy(0, part.bottom - foot);
+      else if (part.top < 0) scrollBy(0, part.top - 70);
     }
 
-    const control = button("Play again", () => (drawing ? end() : play()));
-    const back = button("‹", () => go(at - 1), { "aria-label": "The stage before" });
-    const next = button("›", () => go(at + 1), { "aria-label": "The next stage" });
-    const keys = {
-      ArrowLeft: () => go(at - 1),
-      ArrowRight: () => go(at + 1),
-      Home: () => go(0),
-      End: () => go(last),
-      " ": play,
-    };
+    // What the live model has read
+    /** @type {(event: any) => void} */
+    function take({ detail }) {
+      if (detail.isGiven && flow.dataset.is !== "own") return;
+      flow.dataset.is = "own";
+      const n = course.flowDrawing.measure(detail, heads, drawings[0].layout.lanes);
+      const values = course.flowDrawing.wordsOf(n, detail.ids.length);
+      values.left_out = values.read > values.drawn ? filled(left_out, values) : "";
+      start = inItalics(filled(opening, values));
+      for (const [i, text] of texts.entries())
+        text.childNodes[1].textContent = ` ${filled(sentences[i], values)}`;
+      for (const { svg, layout, parts } of drawings) {
+        course.flowDrawing.draw(n, layout, colours).forEach((shapes, i) => {
+          parts[i].querySelector(".flow-drawn").innerHTML = shapes;
+        });
+        svg.setAttribute("aria-label", `From the text ${values.text} to its next character`);
+      }
+      show();
+    }
+
+    const buttons = [button("Back", () => go(at - 1)), button("Next", () => go(at + 1))];
     flow.addEventListener("keydown", (event) => {
-      const isPress = event.key === " " && event.target.matches("button");
-      if (!keys[event.key] || isPress || event.altKey || event.ctrlKey || event.metaKey) return;
+      const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: last }[event.key];
+      if (to === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
       event.preventDefault();
-      keys[event.key]();
+      go(to);
     });
-    // what is told is below the drawing: who sees it sees most of the drawing, too
-    const seen = new IntersectionObserver(([{ isIntersecting }]) => isIntersecting && play());
     flow.tabIndex = 0;
     flow.setAttribute("role", "group");
-    flow.setAttribute(
-      "aria-label",
-      "The way to the next character: arrow keys go from stage to stage",
-    );
+    flow.setAttribute("aria-label", "To the next character: arrow keys go from stage to stage");
     flow.querySelector(".flow-said").append(stageText);
-    flow.querySelector(".flow-controls").replaceChildren(control, back, next);
-    show(last, 1, false);
-    control.hidden = isStill;
-    if (!isStill) seen.observe(stageText);
+    flow.querySelector(".flow-controls").replaceChildren(...buttons);
+    document.addEventListener("course-prompt", take);
+    for (const event of ["load", "course-progress"]) addEventListener(event, show);
+    course.store.follow(show);
+    show();
     return flow;
   }
 

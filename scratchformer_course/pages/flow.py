@@ -3,9 +3,11 @@
 All that is drawn is computed from the model: the tokens' ids, the beginning of each vector, the
 weights of two heads, the length of each vector after each block, what the last one would guess
 there, and the chances of the next character. The same drawing is laid out from left to right, from
-top to bottom for a phone, and without words for the head of each chapter.
+top to bottom for a phone, and without words for the head of each chapter. `flow_drawing.js` draws
+the same of what a reader has typed: a test holds the two together.
 """
 
+import json
 from collections.abc import Callable
 from html import escape
 from itertools import pairwise
@@ -14,6 +16,7 @@ from typing import NamedTuple
 from scratchformer_course.kit.canvas import COLOURS
 from scratchformer_course.kit.figure import LiveFigure
 from scratchformer_course.pages.flow_numbers import CELLS, PROMPT, Numbers, measure, measure_end
+from scratchformer_course.pages.flow_words import LEFT_OUT, OPENING, SENTENCES, sentences
 
 PAGE = "var(--pst-color-background, Canvas)"
 STAGES = {  # a name, and the chapters about it
@@ -22,6 +25,13 @@ STAGES = {  # a name, and the chapters about it
     "Heads": ("05", "06", "07", "08"),
     "Blocks": ("09", "10"),
     "Chances": ("04", "11", "12"),
+}
+EXERCISES = {  # whoever has written it has written the stage
+    "Tokens": "1.4",
+    "Vectors": "3.2",
+    "Heads": "6.3",
+    "Blocks": "9.3",
+    "Chances": "10.3",
 }
 BESIDE = {  # a name, and its chapters: what is no part of the way from a prompt to its next token
     "tensors": ("00",),
@@ -35,23 +45,6 @@ BESIDE = {  # a name, and its chapters: what is no part of the way from a prompt
 Link = Callable[[str], tuple[str, str]]  # a chapter's number -> its address and its title
 
 
-def sentences(n: Numbers) -> list[str]:
-    """What each stage does, in plain words."""
-    first, last = n.guesses[0][0], n.guesses[-1][0]
-    return [
-        "The prompt is cut into tokens, here single characters, and each has a number.",
-        "Each token becomes a vector: learned numbers for the character and for its place. "
-        f"The squares are the first {CELLS} of them.",
-        "A head lets each position read itself and those before it. The first one here looks "
-        "mostly one character back, the second at all of them.",
-        f"The model has {len(n.guesses)} blocks, each of attention (blue) and a small network "
-        "(green), and they add to the vectors. The letters are what the last vector would guess so "
-        f"far: first {first}, in the end {last}.",
-        "The last vector becomes a chance for each character. One is drawn, such as "
-        f"{n.chances[0][0]}, and put on the end. Then all of it begins again.",
-    ]
-
-
 # ---- the drawing -------------------------------------------------------------------------------
 
 
@@ -61,6 +54,7 @@ class Layout(NamedTuple):
     edges: tuple[int, ...]  # along: where stages begin, and the last one ends
     lane: float  # across
     margin: float  # across, before the first lane: for the names of the stages
+    lanes: int = len(PROMPT)  # of a prompt that fills the drawing
     is_vertical: bool = False  # from top to bottom
     has_words: bool = True
     number: tuple[int, int] = (5, 58)  # along: from a bar's end to its chance, and the room for it
@@ -72,8 +66,8 @@ class Layout(NamedTuple):
 
 WIDE = Layout((0, 84, 240, 500, 712, 1000), lane=23, margin=50)
 TALL = Layout((0, 60, 150, 306, 458, 618), lane=19.5, margin=84, is_vertical=True, number=(12, 15))
-STRIP = Layout((0, 140, 292, 580, 755, 1000), lane=10, margin=2, has_words=False)
 IN_STRIP = 7  # tokens, the last ones
+STRIP = Layout((0, 140, 292, 580, 755, 1000), lane=10, margin=2, lanes=IN_STRIP, has_words=False)
 
 
 class Pen:
@@ -213,7 +207,7 @@ def draw_blocks(pen: Pen, n: Numbers, layout: Layout, start, end) -> None:
 def draw_chances(pen: Pen, n: Numbers, layout: Layout, start, end) -> None:
     """The likeliest next characters, and the way back of the first."""
     T, largest = len(n.ids), n.chances[0][1]
-    begin, space = start + 0.2 * (end - start), T / len(n.chances)
+    begin, space = start + 0.2 * (end - start), layout.lanes / len(n.chances)
     gap, room = layout.number
     longest = end - begin - gap - room - 42
     for k, (letter, p) in enumerate(n.chances):
@@ -222,13 +216,10 @@ def draw_chances(pen: Pen, n: Numbers, layout: Layout, start, end) -> None:
         pen.word(begin + 14, c, letter, "flow-large")
         pen.box(filled("query", 0.85), begin + 28, c, max(bar, 1), layout.lane)
         pen.word(begin + 28 + bar + gap, c, f"{100 * p:.1f} %", "flow-chance")
-    c, back, far = layout.across(space / 2 - 0.5), layout.across(T), end - 6
+    c, back, far = layout.across(space / 2 - 0.5), layout.across(layout.lanes), end - 6
     out = begin + 28 + longest + gap + room
-    home = [(far, c), (far, back), (30, back)]
-    pen.path(stroke("token", 1.8), "L", (out, c), *home)
+    pen.path(stroke("token", 1.8), "L", (out, c), (far, c), (far, back), (30, back))
     pen.path(stroke("token", 1.8), "L", (38, back - 5), (30, back), (38, back + 5))
-    # the last token moves along this
-    pen.path('class="flow-way" fill="none"', "L", (start, layout.across(T - 1)), (begin, c), *home)
 
 
 # ---- as a page has it --------------------------------------------------------------------------
@@ -257,16 +248,14 @@ def picture(n: Numbers, layout: Layout, link: Link) -> str:
     """The drawing with words, each stage and each number of a chapter a link."""
     lanes = layout.across(len(n.ids) + 0.5)
     size = (lanes, layout.edges[-1]) if layout.is_vertical else (layout.edges[-1], lanes)
-    groups, spots, pen = "", "", Pen(layout.is_vertical)
-    for i in range(len(n.ids)):
-        x, y = pen.at(layout.edges[0] + 14, layout.across(i))
-        spots += f'<circle class="flow-spot" cx="{x:g}" cy="{y:g}" r="4"/>'
+    groups = ""
     stages = zip(STAGES.items(), draw(n, layout), pairwise(layout.edges), strict=True)
     for (name, chapters), shapes, (start, end) in stages:
         band = Pen(layout.is_vertical)
         band.box('class="flow-band"', start, lanes / 2, end - start, lanes)
         # names are above the drawing, or to its left
         x, y, step = (2, start + 14, 20) if layout.is_vertical else (start + 4, 14, 28)
+        mark = (x, y + 44) if layout.is_vertical else (x + step * len(chapters), y + 24)
         numbers = [
             f'<text class="flow-number" x="{x + step * k}" y="{y + 24}">{number}</text>'
             for k, number in enumerate(chapters)
@@ -274,6 +263,7 @@ def picture(n: Numbers, layout: Layout, link: Link) -> str:
         shapes = (
             f'{band.drawn()}<g class="flow-drawn">{shapes}</g>'
             f'<text class="flow-name" x="{x}" y="{y}" dy=".35em">{name}</text>'
+            f'<text class="flow-mark" x="{mark[0]}" y="{mark[1]}">yours</text>'
         )
         for number, shown in zip(chapters, numbers, strict=True):
             address, title = link(number)
@@ -283,12 +273,13 @@ def picture(n: Numbers, layout: Layout, link: Link) -> str:
                 f'<g aria-hidden="true">{shapes}{shown}</g></a>'
             )
             shapes = ""
-    kind, edges = "tall" if layout.is_vertical else "wide", " ".join(map(str, layout.edges))
+    kind = "tall" if layout.is_vertical else "wide"
     return (
         f'<svg class="flow-{kind}" viewBox="0 0 {size[0]:g} {size[1]:g}" role="group" '
-        f'data-edges="{edges}" aria-label="From the text {escape(PROMPT)} to its next character: '
+        f'data-layout="{escape(json.dumps(layout._asdict()))}" '
+        f'aria-label="From the text {escape(PROMPT)} to its next character: '
         'a line for each character runs through five stages, and the last one ends in bars">'
-        f"{groups}{spots}</svg>"
+        f"{groups}</svg>"
     )
 
 
@@ -296,13 +287,22 @@ def flow(link: Link) -> LiveFigure:
     """The figure, whose chapters are where `link` says."""
     n = measure()
     sentence_items = "".join(
-        f"<li><b>{name}.</b> {escape(text)}</li>"
+        f"<li><b>{name}.</b> {escape(text)}<span></span></li>"
         for name, text in zip(STAGES, sentences(n), strict=True)
     )
     pictures = "".join(picture(n, at, link) for at in (WIDE, TALL))
     still = (
         f'<div class="flow">{pictures}<div class="flow-told"><div class="flow-controls">'
-        "<p>With JavaScript, the prompt moves through the picture.</p></div>"
+        "<p>With JavaScript, your own text goes through the picture.</p></div>"
         f'<div class="flow-said"><ol>{sentence_items}</ol></div></div></div>'
     )
-    return LiveFigure("flow", {}, still)
+    settings = {
+        "prompt": PROMPT,
+        "heads": n.which,
+        "opening": OPENING,
+        "sentences": SENTENCES,
+        "left_out": LEFT_OUT,
+        "exercises": list(EXERCISES.values()),
+        "colours": COLOURS,
+    }
+    return LiveFigure("flow", settings, still)

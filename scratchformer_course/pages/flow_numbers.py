@@ -25,6 +25,7 @@ class Numbers(NamedTuple):
     lengths: list[list[float]]  # (L + 1) × T: of each vector, before the blocks and after each
     guesses: list[Chance]  # L: what is likeliest after each block, read from the last vector
     chances: list[Chance]  # the five likeliest next characters, the first one first
+    which: list[list[int]]  # 2: the block and the number of each head, counted from 0
 
 
 @cache
@@ -40,8 +41,15 @@ def measure() -> Numbers:
         read = [model.lm_head(model.ln_f(x[-1])).softmax(dim=-1) for x in stream[1:]]
     for hook in hooks:
         hook.remove()
-    heads = [head for i in range(len(model.h)) for head in weights[f"h.{i}.attn"][0]]
-    pair = max(heads, key=on_the_one_before), max(heads, key=entropy)
+    heads = {
+        (i, h): head
+        for i in range(len(model.h))
+        for h, head in enumerate(weights[f"h.{i}.attn"][0])
+    }
+    pair = [
+        max(heads, key=lambda at: measured_by(heads[at]))
+        for measured_by in (on_the_one_before, entropy)
+    ]
 
     def likeliest(p: Tensor, count: int) -> list[Chance]:
         values, best = p.topk(count)
@@ -52,10 +60,11 @@ def measure() -> Numbers:
         [visible(letter) for letter in PROMPT],
         ids,
         stream[0][:, :CELLS].tolist(),
-        [head.tolist() for head in pair],
+        [heads[at].tolist() for at in pair],
         [x.norm(dim=-1).tolist() for x in stream],
         [likeliest(p, 1)[0] for p in read],
         likeliest(read[-1], 5),
+        [list(at) for at in pair],
     )
 
 

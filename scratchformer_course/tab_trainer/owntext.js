@@ -47,12 +47,12 @@ course.define("owntext", () => {
       field.setAttribute("aria-invalid", String(isShort));
       clear.disabled = length === 0;
       go.hidden = length === 0 || isShort;
-      field.placeholder = `Paste a story, a song book, your mail … of ${grouped(least)} characters or more`;
+      field.placeholder = "Paste a story, a song, your mail …";
       const better = length < GOOD ? `: enough, but ${grouped(GOOD)} are better` : "";
       const isEnough = isShort ? `: too short. It needs ${grouped(least)} or more` : better;
       status.textContent = length
         ? `${grouped(length)} characters${isEnough}.`
-        : `Empty: it learns from ${corpus}.`;
+        : `Empty: it learns from ${corpus}. A text of yours needs ${grouped(least)} characters or more.`;
       changed();
     }
 

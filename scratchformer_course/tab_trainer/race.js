@@ -5,7 +5,7 @@
 // Needs: page_model/explorer.js page_model/views/attention.js page_model/views/next.js
 // Needs: page_model/views/switches.js page_model/views/lens.js
 // Needs: kernels.js matrix.js trainer.js text.js counts.js session.js export.js kit/figure/workers.js owntext.js
-// Needs: controls.js plot.js film.js score.js talk.js picture.js browser_store.js result.js
+// Needs: controls.js plot.js film.js score.js talk.js picture.js browser_store.js link.js result.js
 
 course.define("race", () => {
   /** @type {{ last: any, counts: any }} */
@@ -134,7 +134,11 @@ course.define("race", () => {
     element.addEventListener("change", () => mayKeep && keep());
     ownText.tell();
     if (hasAddress) controls.choose(course.scene.asked());
-    course.browserStore.read().then((stored) => stored && !state.run && restore(stored));
+    course.browserStore.read().then((stored) => {
+      if (state.run) return;
+      if (stored) restore(stored);
+      if (hasAddress) follow(stored !== null);
+    });
 
     function change(name, event = {}) {
       state = transitions[name](state, { time: performance.now(), ...event });
@@ -197,6 +201,21 @@ course.define("race", () => {
       }
     }
 
+    // A link with settings, perhaps with a text: what it will train, before it is pressed
+    async function follow(isKept) {
+      const packed = new URLSearchParams(location.hash.slice(1)).get("text");
+      if (packed === null && (isKept || !location.hash.includes("="))) return;
+      const text = packed && (await course.link.unpack(packed));
+      if (packed !== null) ownText.write(text ?? "");
+      const bad = "The text in this link is damaged or too long, and cannot be read. ";
+      const corpus = text ? "the text that you see here" : settings.corpus;
+      const pairs = controls.inWords().map((pair) => pair.join(" "));
+      say(
+        `${packed !== null && !text ? bad : ""}This link trains a GPT on ${corpus}, with the ` +
+          `settings and the seed of whoever sent it: ${pairs.join(", ")}. One press begins it.`,
+      );
+    }
+
     // ---- what a reader asks for ----
 
     function begin() {
@@ -207,8 +226,9 @@ course.define("race", () => {
       const choices = [["Text", isOwnText ? "your own" : corpus], ...controls.inWords()];
       const hadFocus = controls.element.contains(document.activeElement);
       Object.assign(measured, { last: null, counts: null });
-      change("begin", { order: { training, isOwnText, text, choices } });
-      if (hasAddress) course.scene.setAddress(controls.chosen());
+      const chosen = controls.chosen();
+      change("begin", { order: { training, isOwnText, text, choices, chosen } });
+      if (hasAddress) course.scene.setAddress(chosen);
       mayKeep = true;
       if (hadFocus) runButton.focus({ preventScroll: true });
       const seen = stage.offsetHeight < innerHeight - 80 ? stage : film.element;

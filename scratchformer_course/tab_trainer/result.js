@@ -2,7 +2,7 @@
 // inside, save it for Python.
 
 course.define("result", () => {
-  const { el, newId, format, button, note, table, fold } = course.live;
+  const { el, newId, format, grouped, button, note, table, fold, check, newStatus } = course.live;
   const { address, copyButton, shareButton } = course.scene;
   const FILE = "trained-in-a-tab.safetensors";
   const PICTURE = "trained-in-a-tab.png";
@@ -33,24 +33,40 @@ course.define("result", () => {
   }
 
   // The picture of a run, and the ways to hand it on
-  function showPicture(panel, canvas) {
+  function showPicture(panel, canvas, run) {
     // a promise, asked for once: a share has to follow its press at once
     const blob = new Promise((resolve) => canvas.toBlob(resolve));
     async function shared() {
       const files = [new File([await blob], PICTURE, { type: "image/png" })];
-      const url = address() || undefined;
+      const url = link() || undefined;
       return navigator.canShare?.({ files, url }) ? { files, url } : { text: document.title, url };
     }
-    const link = address() !== "";
+    let packed = ""; // the text
+    const { box, element: agreed } = check("Put my text into the link", tell);
+    box.disabled = true;
+    const holds = () => ({ seed: 0, ...run.chosen, ...(box.checked && { text: packed }) });
+    const link = () => address() && `${address().split("#")[0]}#${new URLSearchParams(holds())}`;
+    const told = newStatus();
+    function tell() {
+      told.textContent = box.checked
+        ? `The link holds your settings, the seed and your text, ${grouped(link().length)} characters in all. Whoever opens it can read the text, and train the model again.`
+        : "The link holds your settings and the seed, neither your text nor your model.";
+    }
+    tell();
+    course.link.pack(run.text).then((all) => {
+      packed = all;
+      box.disabled = all.length > course.link.MOST;
+      if (box.disabled) told.textContent += " Your text is too long for a link.";
+    });
     panel.replaceChildren(
       el("div.sx-bar.sx-use", [
-        copyButton("Copy image", address, () => blob),
+        copyButton("Copy image", link, () => blob),
         button("Save image", () => blob.then((data) => download(data, PICTURE))),
-        link ? copyButton("Copy a link to these settings", address) : null,
+        address() ? copyButton("Copy a link to this run", link) : null,
         shareButton(shared),
       ]),
+      ...(address() ? [run.isOwnText ? agreed : "", told] : []),
       canvas,
-      link ? note("The link holds neither your text nor your model.") : "",
     );
     panel.scrollIntoView({ block: "nearest" });
   }
@@ -81,7 +97,7 @@ course.define("result", () => {
       const look = newLook(describe, () => talk?.line() || given, attempt);
       const save = () => download(new Blob([course.export.safetensors(...model)]), FILE);
       const panel = el("div.sx-picture");
-      const share = () => attempt(() => showPicture(panel, draw()));
+      const share = () => attempt(() => showPicture(panel, draw(), run));
       const begins =
         "Build such a model yourself, line by line. Chapter 01 begins where all of them begin: text becomes numbers.";
       const accidents = "Train too fast, too briefly, or without its best ideas, and compare.";

@@ -15,8 +15,9 @@ course.define("text", () => {
     return new Response(stream).text();
   }
 
-  // How many characters a text needs: the first nine tenths hold a batch
-  const needed = ({ context_length: T }, { batch_size }) => Math.ceil(((batch_size + 2) * T) / 0.9);
+  // How many characters a text needs: nine tenths hold a batch, whose windows overlap by three quarters
+  const needed = ({ context_length: T }, { batch_size }) =>
+    Math.ceil((batch_size * Math.ceil(T / 4) + T + 1) / 0.9);
 
   // Some whole words of a text: where they begin and end in its list of characters
   function opening(text) {

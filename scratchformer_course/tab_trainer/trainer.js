@@ -561,13 +561,15 @@ course.define("trainer", () => {
 
   // ---- training ---------------------------------------------------------------
 
-  // Windows of the text so that no character is an input twice in a pass, in random order
+  // Windows of the text in random order; no character is an input twice in a pass, if there are enough
   function* windows(ids, B, T, seed) {
     const random = generator(seed);
+    const apart = Math.floor((ids.length - T - 1) / B); // a short text: they overlap
+    const stride = Math.max(1, Math.min(T, apart));
     for (;;) {
-      const offset = Math.floor(random() * T);
+      const offset = Math.floor(random() * stride);
       const starts = [];
-      for (let i = offset; i + T < ids.length; i += T) starts.push(i);
+      for (let i = offset; i + T < ids.length; i += stride) starts.push(i);
       if (starts.length < B) {
         const fewWindows = `${ids.length} tokens hold ${starts.length} windows of ${T}`;
         throw new Error(`${fewWindows}, expected at least ${B}`);

@@ -1,24 +1,26 @@
-"""A prompt on its way: its numbers are the model's, it moves once, keys step it, nothing slides."""
+"""A text on its way: its numbers are the model's, the reader goes from stage to stage."""
+
+import re
 
 import pytest
 import torch
 
 from scratchformer_course.kit import chapter_facts
-from scratchformer_course.pages.flow import STAGES
+from scratchformer_course.pages.flow import COLOURS, EXERCISES, STAGES, TALL, WIDE, draw
 from scratchformer_course.pages.flow_numbers import PROMPT, measure, on_the_one_before
-from tests.site.browsing import HEIGHT, LIVE, PHONE, parsed
+from tests.node import Node
+from tests.site.browsing import DESK, LIVE, PHONE, parsed
 from tests.site.conftest import ROOT
-from tests.site.figures import shipped
+from tests.site.figures import fill, shipped
 
 CHAPTERS = chapter_facts.chapters(ROOT)
 FIGURE = ".live-figure[data-figure=flow]"
 NAMES = list(STAGES)
-# what could slide while it moves: the figure's parts, and what is below it
-PLACES = f"""() => JSON.stringify([scrollY, ...[...document.querySelectorAll(
-  '{FIGURE} :is(svg, .flow-name, button, .flow-said), #where-to-start')].map(e => {{
-    const {{x, y, width, height}} = e.getBoundingClientRect();
-    return [x, y, width, height];
-  }})])"""
+in_node = Node("page_model/model.js", "pages/flow_drawing.js")
+# what could slide on the way: the figure's parts, and what is below it
+PLACES = f"""() => JSON.stringify([...document.querySelectorAll(
+  '{FIGURE} .flow-name, #where-to-start')].filter(e => e.checkVisibility()).map(e =>
+    Math.round(e.getBoundingClientRect().y + scrollY)))"""
 
 
 def told(page):
@@ -55,50 +57,81 @@ def test_the_numbers_are_the_models_and_each_stage_opens_its_chapter(site):
     assert on_the_one_before(before) > 0.5 and wide[-1].min() > 0.03, "as the sentence has it"
 
 
-@pytest.mark.parametrize("width", [1280, PHONE])
-def test_it_moves_through_all_stages_once_when_it_is_seen_and_nothing_slides(browser, site, width):
-    context = browser.new_context(viewport={"width": width, "height": HEIGHT})
-    page = context.new_page()
-    page.clock.install()
-    page.goto((site / "book" / "welcome.html").as_uri())
-    page.locator(f"{FIGURE}{LIVE}").wait_for()
-    page.clock.run_for(5_000)
-    assert told(page).startswith(NAMES[-1]) and faint(page) == [], "it waits"
-    page.locator(f"{FIGURE} .flow-now").scroll_into_view_if_needed()
-    button(page, "Stop").wait_for()
-    stages, places = [], set()
-    while button(page, "Stop").count():
-        page.clock.run_for(700)
-        places.add(page.evaluate(PLACES))
-        stages.append(told(page).split(".")[0])
-        assert len(stages) < 20
-    assert list(dict.fromkeys(stages)) == NAMES and len(places) == 1
-    page.clock.run_for(10_000)
-    assert button(page, "Play again").count() == 1 and faint(page) == []
-    page.locator(f"{FIGURE} .flow").press("Space")
-    page.clock.run_for(2_000)
-    assert told(page).startswith(NAMES[1]), "the space bar plays it again"
-    page.keyboard.press("ArrowLeft")
-    page.clock.run_for(10_000)
-    assert told(page).startswith(NAMES[0]) and faint(page) == NAMES[1:], "a key stops it"
-    context.close()
+@pytest.mark.parametrize("layout", [WIDE, TALL])
+def test_javascript_draws_the_same_numbers_as_python(layout):
+    body = "return course.flowDrawing.draw(input.n, input.layout, input.colours)"
+    given = {"n": measure()._asdict(), "layout": layout._asdict(), "colours": COLOURS}
+    number = re.compile(r"\d+\.?\d*")
+    for ours, theirs in zip(in_node(body, **given), draw(measure(), layout), strict=True):
+        assert number.sub("#", ours) == number.sub("#", theirs)
+        numbers = [[float(x) for x in number.findall(shapes)] for shapes in (ours, theirs)]
+        assert numbers[0] == pytest.approx(numbers[1], abs=0.11), "a tie may be rounded otherwise"
 
 
-def test_who_wants_no_motion_no_script_or_paper_sees_all_of_it_and_keys_step(visit):
-    with visit("book/welcome") as page:  # which asks for reduced motion
+@pytest.mark.parametrize("width", [DESK, PHONE])
+def test_what_the_visitor_types_goes_through_it_and_each_stage_waits_for_him(visit, width):
+    text = "My dear Anna, it’s & you"
+    with visit("book/welcome", width=width) as page:
+        page.locator(f"{FIGURE}{LIVE}").wait_for()
+        page.locator(".sx-scene").wait_for()
+        assert PROMPT in told(page) and faint(page) == []
+        fill(page, Prompt=text)
+        page.locator(f"{FIGURE} .flow-now", has_text="it's & you").wait_for()
+        gpt, tokenizer = shipped()
+        with torch.no_grad():
+            ids = tokenizer.encode(text.replace("’", "'"))
+            values, best = gpt(torch.tensor([ids]))[0, -1].softmax(dim=-1).topk(5)
+        shown = page.locator(f"{FIGURE} svg:visible .flow-drawn text").all_text_contents()
+        drawn = len(PROMPT)
+        assert [int(x) for x in shown[1 : 2 * drawn : 2]] == ids[-drawn:]
+        letters = [
+            tokenizer.decode([i]).replace(" ", "␣").replace("\n", "⏎") for i in best.tolist()
+        ]
+        assert shown[-10::2] == letters
+        chances = [float(share.split()[0]) for share in shown[-9::2]]
+        # the page's model is rounded to eight bits
+        assert chances == pytest.approx([100 * p for p in values.tolist()], abs=2)
+        places = page.evaluate(PLACES)
+        for place, name in enumerate(NAMES):
+            button(page, "Next").click()
+            page.wait_for_timeout(100)
+            assert told(page).startswith(name) and faint(page) == NAMES[place + 1 :]
+            assert page.evaluate(PLACES) == places, "nothing slides"
+            now = page.locator(f"{FIGURE} svg:visible .flow-here .flow-band").bounding_box()
+            foot = page.locator(f"{FIGURE} .flow-told").bounding_box()["y"]
+            assert now["y"] > 0 and now["y"] + now["height"] < foot + 2, "it is seen"
+        assert f"the last {drawn} are drawn" in page.locator(f"{FIGURE} li").first.text_content()
+        button(page, "Next").click()
+        assert "it's & you" in told(page) and faint(page) == [], "at the end all of it is seen"
+        fill(page, Prompt="O")  # the shortest way
+        page.locator(f"{FIGURE} .flow-now", has_text="“O”").wait_for()
+
+
+def test_a_part_whose_exercise_is_written_is_the_readers(visit):
+    for name, exercise in EXERCISES.items():
+        assert any(exercise in CHAPTERS[number].exercises for number in (*STAGES[name], "10"))
+    keep = "x => localStorage.setItem('course-progress', course.progress.toFile(x))"
+    marks = f"{FIGURE} svg:visible .flow-mark:visible"
+    with visit("book/welcome") as page:
+        page.locator(f"{FIGURE}{LIVE}").wait_for()
+        assert page.locator(marks).count() == 0
+        page.evaluate(keep, [EXERCISES["Heads"], EXERCISES["Vectors"] + " worked out"])
+        page.evaluate("dispatchEvent(new Event('course-progress'))")
+        assert page.locator(marks).count() == 1, "written, not worked out"
+        for _ in range(3):
+            button(page, "Next").click()
+        assert told(page).endswith("Yours: you have written it in exercise 6.3.")
+
+
+def test_keys_step_and_without_a_script_or_on_paper_all_of_it_is_seen(visit):
+    with visit("book/welcome") as page:
         flow = page.locator(f"{FIGURE}{LIVE} .flow")
         flow.scroll_into_view_if_needed()
-        before = page.evaluate(PLACES)
-        page.wait_for_timeout(500)
-        assert faint(page) == [] and not button(page, "Play again").count()
-        steps = {"ArrowLeft": 3, "Home": 0, "ArrowRight": 1, "End": 4, "Space": 4}
+        steps = {"ArrowRight": 0, "End": 4, "ArrowLeft": 3, "Home": 0}
         for key, place in steps.items():
             flow.press(key)
             assert told(page).startswith(NAMES[place]), key
             assert faint(page) == NAMES[place + 1 :], key
-        button(page, "The next stage").click()
-        assert told(page).startswith(NAMES[0]), "after the last one comes the first"
-        assert faint(page) == NAMES[1:] and page.evaluate(PLACES) == before
         page.emulate_media(media="print")
         assert faint(page) == []
         assert page.locator(f"{FIGURE} li:visible").count() == len(NAMES)

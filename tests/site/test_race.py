@@ -16,7 +16,7 @@ from lab import tab
 from lab.firefox import PROGRAM, Firefox
 from scratchformer.data.corpora import Corpus
 from scratchformer_course.page_model.speedrun import SpeedrunGPT
-from tests.site.browsing import LIVE, open_folds, opened, rows
+from tests.site.browsing import DESK, LIVE, open_folds, opened, rows
 from tests.site.figures import fill, press, small, trained
 
 FIGURE = "race"
@@ -120,6 +120,49 @@ def test_the_address_sets_what_it_may_and_the_picture_stays_while_the_tab_trains
         assert top.evaluate("tops => tops.size") == 1
         page.locator(".sx-next-steps a").first.click()
         page.wait_for_url("**/notebooks/01_bpe.html")
+
+
+NO_CLIPBOARD = """Object.defineProperty(navigator, 'clipboard', {
+  value: {writeText: text => { window.copied = text; }}})"""
+
+
+def test_a_link_with_the_text_only_if_agreed_trains_the_same_model_before_another_reader(
+    browser, server
+):
+    text = "Zwölf Boxkämpfer, oh 🙂: die Anna & der Ulf.\n" * 40
+    address = f"{server}book/train_in_this_tab.html"
+    with opened(browser, address, script=NO_CLIPBOARD, width=DESK) as page:
+        page.locator(LIVE).wait_for()
+        page.get_by_text("A text of yours needs 642 characters or more.").wait_for()
+        page.get_by_label("Teach it your text").fill(text)
+        open_folds(page, ".live-figure")
+        page.get_by_label("Seed").first.fill("7")
+        first = train(page)
+        page.get_by_role("button", name="Share A picture").click()
+        press(page, "Copy a link to this run")
+        assert page.evaluate("copied").split("#")[1] == "seed=7&width=5&context=4&steps=20"
+        agreed = page.get_by_label("Put my text into the link")
+        assert not agreed.is_checked(), "it is the reader's to say"
+        agreed.check()
+        page.get_by_text("Whoever opens it can read the text").wait_for()
+        page.get_by_role("button", name=re.compile("Copied|Copy a link")).last.click()
+        page.wait_for_function("copied.includes('&text=')")
+        link = page.evaluate("copied")
+        assert len(link) < len(text) / 4 and "&text=" not in page.url
+    with opened(browser, link, width=DESK) as page:
+        status(page).filter(has_text="Seed 7").wait_for()
+        assert "the text that you see here" in status(page).inner_text()
+        assert page.get_by_label("Teach it your text").input_value() == text
+        press(page, TRAIN)
+        again = trained(page)
+    losses = [[loss for _, loss in run["curve"]] for run in (first, again)]
+    assert losses[0] == losses[1] and first["loss"] == again["loss"]
+    place = link.index("&text=") + 30
+    wrong = "B" if link[place] == "A" else "A"
+    for bad in (link[:-9], link[:place] + wrong + link[place + 1 :], f"{link}{'A' * 40_000}"):
+        with opened(browser, bad, width=DESK) as page:
+            status(page).filter(has_text="is damaged or too long").wait_for()
+            assert page.get_by_label("Teach it your text").input_value() == ""
 
 
 def test_a_run_waits_goes_on_and_stops_and_after_an_accident_the_model_of_before_comes_back(page):
