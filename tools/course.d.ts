@@ -249,4 +249,5 @@ interface Document {
 }
 interface Window {
   MathJax?: any;
+  bootstrap?: any;
 }

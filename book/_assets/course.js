@@ -101,6 +101,33 @@ course.define("page", () => {
       attributeFilter: ["aria-current"],
     });
 
+  // The drawer of a page's sections closes when one is chosen, and shows what it covered
+  const drawer = /** @type {HTMLDialogElement} */ (
+    document.getElementById("pst-secondary-sidebar-modal")
+  );
+  drawer?.addEventListener("click", ({ target }) => {
+    if (target instanceof Element && target.closest("a")) drawer.close();
+  });
+
+  // A tooltip goes away with the pointer; a finger has none, and it would cover what is below
+  addEventListener("load", () => {
+    if (!matchMedia("(hover: none)").matches) return;
+    for (const box of document.querySelectorAll("[data-bs-toggle=tooltip]"))
+      window.bootstrap?.Tooltip.getInstance(box)?.dispose();
+  });
+
+  // On a phone each row of these tables is a paragraph: what a cell says is named by its column
+  const LABELLED = "#how-we-know table, table.course-rows";
+  for (const table of document.querySelectorAll(LABELLED)) {
+    const names = [...table.querySelectorAll("thead th")].map((th) => th.textContent.trim());
+    for (const row of table.querySelectorAll("tbody tr")) {
+      [...row.children].forEach((cell, i) => {
+        if (i && names[i]) cell.dataset.column = `${names[i]}: `;
+      });
+    }
+    table.classList.toggle("course-labelled", names.length > 1);
+  }
+
   // A name that is heard for each button that copies, beside the one that shows on hover
   for (const button of document.querySelectorAll(".copybtn")) {
     button.setAttribute("aria-label", "Copy this code");
