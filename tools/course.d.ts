@@ -249,5 +249,4 @@ interface Document {
 }
 interface Window {
   MathJax?: any;
-  bootstrap?: any;
 }

@@ -138,13 +138,6 @@ course.define("page", () => {
     if (target instanceof Element && target.closest("a")) drawer.close();
   });
 
-  // A tooltip goes away with the pointer; a finger has none, and it would cover what is below
-  addEventListener("load", () => {
-    if (!matchMedia("(hover: none)").matches) return;
-    for (const box of document.querySelectorAll("[data-bs-toggle=tooltip]"))
-      window.bootstrap?.Tooltip.getInstance(box)?.dispose();
-  });
-
   // On a phone each row of these tables is a paragraph: what a cell says is named by its column
   const LABELLED = "#how-we-know table, table.course-rows";
   for (const table of document.querySelectorAll(LABELLED)) {

@@ -103,8 +103,8 @@ def test_keys_reach_every_control_it_fits_can_be_read_and_axe_finds_nothing(
 def test_it_keeps_its_height_while_its_controls_are_used(browser, saved, name, width):
     """A page below it would jump. The explorer's views are as high as the prompt that they show.
 
-    Letters of other machines may need a line more. On a phone it has at most two screens, since nothing
-    scrolls inside it.
+    Letters of other machines may need a line more. On a phone it has at most two screens,
+    since nothing scrolls inside it.
     """
     with opened(browser, saved(name), width=width) as page:
         page.locator(LIVE).wait_for()
