@@ -5,7 +5,7 @@ course.define("page", () => {
   // wide). What scrolls must also be reachable by keyboard, so it gets a tab stop while it does.
   const SCROLLERS =
     "mjx-container, span.math, .cell_output .output, .cell_output pre, .highlight pre, " +
-    ".pst-scrollable-table-container, .cell_output .text_html";
+    ".pst-scrollable-table-container, .cell_output .text_html, .course-wide";
 
   // The theme gives and takes tab stops, too, but not when fonts or formulas change what scrolls
   function update() {
@@ -50,6 +50,15 @@ course.define("page", () => {
     for (const box of document.querySelectorAll(SCROLLERS)) resized.observe(box);
   });
 
+  // A title breaks between its words, and not inside "Byte-pair"
+  const title = document.querySelector(".bd-article h1")?.firstChild;
+  if (title instanceof Text) {
+    const parts = title.data
+      .split(/(\S+-\S+)/)
+      .map((part, i) => (i % 2 ? course.el("span.course-unbroken", part) : part));
+    title.replaceWith(...parts);
+  }
+
   // On a phone code wraps, and what is wrapped stays deeper than its line's own indent (course.css).
   // Each line gets a box; Pygments closes its colours at every end of a line
   const phone = matchMedia("(max-width: 767.9px)");
@@ -69,6 +78,26 @@ course.define("page", () => {
   }
   phone.addEventListener("change", boxLines);
   boxLines();
+
+  // A drawing made for a desk keeps its letters readable on a phone, and scrolls inside its frame
+  const READABLE = 11; // pixels
+  addEventListener("load", () => {
+    if (!phone.matches) return;
+    const drawings = document.querySelectorAll(".bd-article svg:has(text):not(.live-figure svg)");
+    for (const drawing of /** @type {NodeListOf<SVGSVGElement>} */ (drawings)) {
+      const { width } = drawing.getBoundingClientRect();
+      const scale = width / drawing.viewBox.baseVal.width;
+      if (!width || !Number.isFinite(scale) || drawing.closest(".course-machine, .course-map"))
+        continue;
+      const letters = [...drawing.querySelectorAll("text")].map(
+        (text) => Number.parseFloat(getComputedStyle(text).fontSize) * scale,
+      );
+      const smallest = Math.min(...letters);
+      if (smallest >= READABLE) continue;
+      drawing.style.minWidth = `${Math.ceil((width * READABLE) / smallest)}px`;
+      drawing.parentElement?.classList.add("course-wide");
+    }
+  });
 
   // Paper is white: what is printed in the dark is printed as by daylight, and dark again after it.
   const page = root.dataset;
@@ -100,6 +129,26 @@ course.define("page", () => {
       subtree: true,
       attributeFilter: ["aria-current"],
     });
+
+  // The drawer of a page's sections closes when one is chosen, and shows what it covered
+  const drawer = /** @type {HTMLDialogElement} */ (
+    document.getElementById("pst-secondary-sidebar-modal")
+  );
+  drawer?.addEventListener("click", ({ target }) => {
+    if (target instanceof Element && target.closest("a")) drawer.close();
+  });
+
+  // On a phone each row of these tables is a paragraph: what a cell says is named by its column
+  const LABELLED = "#how-we-know table, table.course-rows";
+  for (const table of document.querySelectorAll(LABELLED)) {
+    const names = [...table.querySelectorAll("thead th")].map((th) => th.textContent.trim());
+    for (const row of table.querySelectorAll("tbody tr")) {
+      [...row.children].forEach((cell, i) => {
+        if (i && names[i]) cell.dataset.column = `${names[i]}: `;
+      });
+    }
+    table.classList.toggle("course-labelled", names.length > 1);
+  }
 
   // A name that is heard for each button that copies, beside the one that shows on hover
   for (const button of document.querySelectorAll(".copybtn")) {

@@ -117,8 +117,8 @@ course.define("race", () => {
         progressText,
         memory,
       ),
-      ownText.element,
       film.element,
+      ownText.element,
       el("div.sx-curve", [
         picture,
         note(

@@ -42,6 +42,11 @@ WRAPPED = """() => {
   });
   return [boxes.map(box => box.scrollWidth - box.clientWidth), deeper];
 }"""
+LETTERS = """all => all.filter(e => e.checkVisibility() && e.getScreenCTM())
+  .filter(e => !e.closest('.course-machine')).map(e => {
+    const { a, b } = e.getScreenCTM();
+    return parseFloat(getComputedStyle(e).fontSize) * Math.hypot(a, b);
+  })"""
 SMALLEST = """all => all.filter(e => e.checkVisibility())
   .map(e => e.getBoundingClientRect().height)"""
 
@@ -90,6 +95,25 @@ def test_on_a_phone_controls_have_44_pixels_copy_buttons_have_names_and_code_wra
         beyond, deeper = page.evaluate(WRAPPED)
         assert len(beyond) > 10 and max(beyond) <= 1, "no code is cut"
         assert len(deeper) > 10 and min(deeper) > 5, "a line goes on deeper than it begins"
+        assert page.locator("#how-we-know td[data-column^=result]").count() > 3
+        letters = page.locator("article svg text:not(.live-figure *)").evaluate_all(LETTERS)
+        assert len(letters) > 20 and min(letters) > 10.9, "drawings can be read"
+        page.get_by_role("button", name="Color mode").tap()
+        assert page.locator(".tooltip:visible").count() == 0, "none stays after a tap"
+        page.locator(".secondary-toggle").tap()
+        drawer = page.locator("#pst-secondary-sidebar-modal")
+        drawer.locator("a").last.tap()
+        drawer.wait_for(state="hidden")
+
+
+def test_no_page_is_wider_than_320_pixels(browser, site):
+    """Those that were, by the strip of the machine, a live figure's table, or a file's name."""
+    with opened(browser, (site / f"{CHAPTER}.html").as_uri(), width=320) as page:
+        for name in (CHAPTER, "notebooks/03_positions", "book/playground", "book/add_an_exercise"):
+            page.goto((site / f"{name}.html").as_uri())
+            if "add" not in name:
+                page.locator(LIVE).first.wait_for()
+            assert page.evaluate("document.documentElement.scrollWidth") == 320, name
 
 
 def test_a_term_shows_its_first_sentence_on_hover_focus_and_tap(visit, site):
