@@ -2,9 +2,9 @@
 
 Usage: python -m lab.fixed_tables [--quick | --write]
 
-Each position mixes the vectors of the characters before it, as in chapter 05, by one table (T, T) or
-by six, which training chooses and which no text changes. The mixtures are read by a linear layer, or
-by a layer of ReLU first. The rate of Adam is chosen on the development part, by another seed.
+Each position mixes the vectors of the characters before it, as in chapter 05, by one table (T, T)
+or by six, which training chooses and which no text changes. The mixtures are read by a linear
+layer, or by a layer of ReLU first. Adam's rate is chosen on the development part, by another seed.
 """
 
 import argparse

@@ -12,7 +12,7 @@ course.define("hiddenWords", () => {
     softmax,
     parts: { dot },
   } = course.model;
-  const SHOWN = 4; // likeliest next characters in the table, besides the one that is asked for
+  const SHOWN = 3; // likeliest next characters in the table, besides those that are watched
 
   // ---- calculations ----
 
@@ -39,7 +39,7 @@ course.define("hiddenWords", () => {
     if (past.length) forward(model, past, { cache });
     const last = `h.${model.config.n_layers - 1}.attn`;
     return (isHidden) => {
-      const seen = {};
+      const seen = { q: null, k: null, v: null };
       const hook = (name, array) => {
         if (name === `${last}.heads`) hide(model.config, seen, array, isHidden);
         else if (name.startsWith(`${last}.`)) seen[name.slice(last.length + 1)] = array;
@@ -68,8 +68,13 @@ course.define("hiddenWords", () => {
     const line = el("p.sx-hidden-line", { role: "group", "aria-label": "The line" });
     const told = el("p.sx-hidden-told", { role: "status" });
     const chances = el("div");
-    let [text, parts, buttons, tries] = ["", [], [], []];
-    let [predict, full, mark] = [null, [], 0];
+    let text;
+    let parts; // what can be hidden, its buttons, and what was left without each
+    let buttons;
+    let tries;
+    let predict;
+    let full; // with nothing hidden
+    let mark; // the character that is watched
     let hidden = new Set();
 
     function read(typed) {
@@ -82,7 +87,6 @@ course.define("hiddenWords", () => {
       text = fits;
       predict = reader(model, ids);
       full = predict(() => false);
-      // the character that the reader watches: the line's own, or the likeliest
       mark = typed === first ? tokenizer.encode(asked)[0] : ranked(full)[0];
       split();
     }
@@ -106,7 +110,7 @@ course.define("hiddenWords", () => {
       line.replaceChildren(
         ...shown,
         " ",
-        el("span.sx-looks", rest.slice(0, -1), el("b", rest.slice(-1) || "⏎")),
+        el("span.sx-looks", rest.slice(0, -1), el("b", visible(text.slice(-1)))),
       );
       draw();
     }
@@ -121,13 +125,17 @@ course.define("hiddenWords", () => {
       const isHidden = (s) => [...hidden].some((i) => s >= parts[i][0] && s < parts[i][1]);
       const p = hidden.size ? predict(isHidden) : full;
       const [only] = hidden;
-      if (hidden.size === 1) tries[only].textContent = `${Math.round(100 * p[mark])} %`;
+      if (hidden.size === 1 && unit.at() === 0)
+        tries[only].textContent = `${Math.round(100 * p[mark])} %`;
       const names = [...hidden].sort((a, b) => a - b).map((i) => `“${parts[i][2]}”`);
       const before = `${percent(full[mark])} with all of the line`;
       told.textContent = names.length
         ? `Without ${listed(names)}: ${sight(mark)} has ${percent(p[mark])}, and ${before}.`
         : `${sight(mark)} has ${before}.`;
-      const rows = [...new Set([mark, ...ranked(p).slice(0, SHOWN)])].sort((a, b) => p[b] - p[a]);
+      const watched = [mark, ...tokenizer.encode(asked)];
+      const rows = [...new Set([...watched, ...ranked(p).slice(0, SHOWN)])].sort(
+        (a, b) => p[b] - p[a],
+      );
       chances.replaceChildren(
         table(
           ["next", "all seen", "now", ""],
@@ -138,7 +146,7 @@ course.define("hiddenWords", () => {
     }
 
     read(first);
-    const show = button("Show all words", split);
+    const show = button("Start again", split);
     return el("div.sx-hidden", [
       prompt.element,
       el("div.sx-bar", [el("span", "A press hides ", unit.element), show]),

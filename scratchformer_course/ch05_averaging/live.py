@@ -1,5 +1,5 @@
-"""Scores that a reader drags: mask, softmax, weights and what a word gets follow. And words of a line
-that a reader hides from its last letter, in a GPT.
+"""Scores that a reader drags: mask, softmax, weights and what a word gets follow. And words of a
+line that a reader hides from its last letter, in a GPT.
 
 Calculated here is only what stands on a page without JavaScript.
 """
