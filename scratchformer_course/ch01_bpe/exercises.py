@@ -48,8 +48,8 @@ count_pairs = exercise(
     more=drawn(10, _counted_words),
     right=[right_count_pairs],
     hints=[
-        "How many pairs has a word of five pieces, and what does each of them add to the counts "
-        "if the word occurs three times?",
+        "How many pairs are there in a word of five pieces, and what does each of them add to the "
+        "counts if the word occurs three times?",
         "For each `word, n` in `words.items()`, go through `pairwise(word)` and add `n` to the "
         "count of the pair, which may not be there yet.",
     ],

@@ -1,6 +1,6 @@
-"""Drawings of chapter 05: means, the way from scores to weights, masks, where a letter looks."""
+"""Drawings of chapter 05: means, the way from scores to weights, where a letter looks."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from scratchformer_course.kit.canvas import Drawing, drawing
 
@@ -74,20 +74,6 @@ def scores_to_weights(d, scores: Sequence, weights: Sequence):
             d.arrow(left + n * cell + 8, 96, left + 170, 96)
             d.text(left + n * cell + 36, 78, then, size=13)
     d.text(235, 182, "each row is one word; each row of weights sums to 1", "muted", size=15)
-
-
-@drawing(470, 186)
-def staircases(d, masks: Mapping[str, Sequence]):
-    """Three grids of eight by eight squares, coloured where a position may look. Causal: a
-    staircase, all squares on and below the diagonal. Window of 3: a band of three squares along the
-    diagonal. Prefix of 3: the staircase, and in addition the first three columns in every row.
-    """
-    cell = 15
-    for k, (title, mask) in enumerate(masks.items()):
-        left = 6 + k * 165
-        d.text(left + len(mask) * cell / 2, 18, title, bold=True)
-        d.grid(left, 36, mask, cell, "value")
-    d.text_from(6, 170, "row: the position that looks · column: what it looks at", "muted", 15)
 
 
 def looked_at(line: str, weights: Sequence[float], word: str):

@@ -1,13 +1,20 @@
-"""Scores that a reader drags: mask, softmax, weights and what a word gets follow.
+"""Scores that a reader drags: mask, softmax, weights and what a word gets follow. And words of a
+line that a reader hides from its last letter, in a GPT.
 
-Calculated here is only the row that stands on a page without JavaScript.
+Calculated here is only what stands on a page without JavaScript.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from html import escape
 
+import torch
+from torch import Tensor
+
+from scratchformer.models import GPT
+from scratchformer.tokenizers import CharTokenizer
 from scratchformer_course.kit.figure.live_figure import LiveFigure
 from scratchformer_course.kit.figure.still import table
+from scratchformer_course.page_model import describe
 
 Matrix = Sequence[Sequence[float | int]]
 WORDS = 6  # what fits a phone
@@ -66,3 +73,37 @@ def _still(s: dict) -> str:
         "<p>The weights mix the vectors. "
         f"<em>{escape(words[-1])}</em> gets: {gets}.</p>"
     )
+
+
+def hidden_words(model: GPT, tokenizer: CharTokenizer, line: str, asked: str) -> LiveFigure:
+    """A line whose words a reader hides from its last letter; `asked` is the character to watch."""
+    settings = {"prompt": line, "asked": asked}
+    rows, start = [("nothing", *_chance(model, tokenizer, line, asked, ()))], 0
+    for word in line.split()[:-1]:
+        start = line.index(word, start)
+        hidden = range(start, start + len(word))
+        rows.append((escape(word), *_chance(model, tokenizer, line, asked, hidden)))
+    still = (
+        "<p>This figure is live where JavaScript runs: there you type a line and hide its words. "
+        f"Recorded for <em>{escape(line)}</em>: the chance of “{escape(asked)}”.</p>"
+    ) + table(("hidden", "chance"), rows)
+    return LiveFigure("hidden_words", settings, still, [describe(model, tokenizer)])
+
+
+def _chance(model: GPT, tok: CharTokenizer, line: str, asked: str, hidden: Collection) -> list[str]:
+    """The chance of a character after a line, in the cell of a table."""
+    p = without(model, torch.tensor([tok.encode(line)]), hidden)
+    return [f"{100 * p[tok.encode(asked)[0]].item():.1f} %"]
+
+
+@torch.no_grad()
+def without(model: GPT, ids: Tensor, hidden: Collection[int]) -> Tensor:
+    """What follows ids (1, T), if the last block hides some places from the last one: (V,)."""
+    T = ids.shape[1]
+    causal = torch.ones(T, T, dtype=torch.bool).tril()
+    mask = causal.clone()
+    mask[-1, list(hidden)] = False
+    x = model.wte(ids) + model.wpe(torch.arange(T))  # (1, T, C)
+    for block in model.h[:-1]:
+        x = block(x, causal)
+    return model.lm_head(model.ln_f(model.h[-1](x, mask)))[0, -1].softmax(dim=0)

@@ -229,6 +229,7 @@ STORED = {
     "first_sample": doing(Steps_of_training=3),
     "parabola": doing("1.05", *["10 steps"] * 6),
     "weighted_past": doing("window of 2", "old looks", Score_of_king=-3.9),
+    "hidden_words": doing("Whence", "your"),
     "attention_steps": edit_matrices,
     "turning_pairs": doing("100 words in front"),
     "block_switches": explode,
