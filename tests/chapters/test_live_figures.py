@@ -15,6 +15,7 @@ from scratchformer.models import GPT, GPTConfig
 from scratchformer.positions import rotary, sinusoidal
 from scratchformer_course.ch01_bpe.live import label
 from scratchformer_course.ch02_embeddings.live import load_map, word_map
+from scratchformer_course.ch04_first_network.tape import way_back
 from scratchformer_course.ch05_averaging.exercises import right_masked_softmax
 from scratchformer_course.ch16_scaling.joint import JointLaw
 from scratchformer_course.ch16_scaling.live import wasted
@@ -32,7 +33,7 @@ FIGURES: dict[str, tuple[str, str, float, Callable[[random.Random], Pairs]]] = {
 
 
 def figure(folder: str, function: str, tolerance: float = 1e-6):
-    """A row: a function in JavaScript, where F is what the `live.js` of a folder defines."""
+    """A row: a function in JavaScript; F is what a folder's `live.js`, or a script, defines."""
 
     def enter(pairs: Callable[[random.Random], Pairs]) -> None:
         FIGURES[pairs.__name__] = (folder, function, tolerance, pairs)
@@ -109,6 +110,27 @@ def gradient_descent(draw):
         w, rate, lowest = draw.uniform(-9, 9), draw.uniform(0, 1.2), draw.uniform(-5, 5)
         run = w, rate, draw.randrange(61), lowest
         yield run, [descend(*run), 2 * (1 - lowest), (1 - lowest) ** 2]
+
+
+@figure(
+    "ch04_first_network/tape",
+    """inputs => [F.forward(inputs).loss, Object.fromEntries(
+        F.wayBack(F.forward(inputs)).flatMap(({ gets }) => gets.map((g) => [g[0], g[4]])))]""",
+    1e-9,
+)
+def slopes_of_the_tape(draw):
+    for _ in range(60):
+        numbers = [draw.uniform(-5, 5) for _ in range(3)]
+        a, w1, w2 = (torch.tensor(x, dtype=torch.float64, requires_grad=True) for x in numbers)
+        h = w1 * a
+        s = w2 * h
+        loss = (s - 1) ** 2
+        nodes = {"loss": loss, "s": s, "w2": w2, "h": h, "w1": w1, "a": a}
+        slopes = torch.autograd.grad(loss, list(nodes.values()))
+        expected = {name: slope.item() for name, slope in zip(nodes, slopes, strict=True)}
+        still = {step.node: step.slope for step in way_back(*numbers)}
+        assert is_close(still, {name: expected[name] for name in still}, 1e-9)
+        yield (dict(zip(("a", "w1", "w2"), numbers, strict=True)),), [loss.item(), expected]
 
 
 @figure("ch05_averaging", "F.mix", 1e-12)
@@ -320,14 +342,17 @@ def a_song_without_some_heads(draw):
 
 
 FOLDERS = sorted({folder for folder, *_ in FIGURES.values()})
-in_node = Node(*MODEL, **{folder: f"{folder}/live.js" for folder in FOLDERS})
+SCRIPTS = {name: f"{name}.js" if "/" in name else f"{name}/live.js" for name in FOLDERS}
+in_node = Node(*MODEL, **SCRIPTS)
 
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_javascript_computes_what_python_does(name):
     folder, function, tolerance, pairs = FIGURES[name]
     given, expected = zip(*pairs(random.Random(0)), strict=True)
-    body = f"const F = {folder}; return input.given.map((row) => ({function})(...row))"
+    body = (
+        f"const F = globalThis['{folder}']; return input.given.map((row) => ({function})(...row))"
+    )
     shown = in_node(body, given=given)
     for row, a, b in zip(given, shown, expected, strict=True):
         assert is_close(a, b, tolerance), (row, a, b)

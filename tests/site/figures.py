@@ -226,6 +226,7 @@ STORED = {
     "clock_hands": doing(Place=40, Distance=44),
     "first_sample": doing(Steps_of_training=3),
     "parabola": doing("1.05", *["10 steps"] * 6),
+    "tape_steps": doing(*["◀ Step back"] * 3, w1=1.5),
     "weighted_past": doing("window of 2", "old looks", Score_of_king=-3.9),
     "attention_steps": edit_matrices,
     "turning_pairs": doing("100 words in front"),
