@@ -14,6 +14,7 @@ from scratchformer.attention import causal_mask, scaled_dot_product_attention
 from scratchformer.models import GPT, GPTConfig
 from scratchformer.positions import rotary, sinusoidal
 from scratchformer_course.ch01_bpe.live import label
+from scratchformer_course.ch02_embeddings.exercises import right_pairs_of
 from scratchformer_course.ch02_embeddings.live import load_map, word_map
 from scratchformer_course.ch04_first_network.tape import way_back
 from scratchformer_course.ch05_averaging.exercises import right_masked_softmax
@@ -343,7 +344,7 @@ def a_song_without_some_heads(draw):
 
 FOLDERS = sorted({folder for folder, *_ in FIGURES.values()})
 SCRIPTS = {name: f"{name}.js" if "/" in name else f"{name}/live.js" for name in FOLDERS}
-in_node = Node(*MODEL, **SCRIPTS)
+in_node = Node(*MODEL, "ch02_embeddings/train.js", **SCRIPTS)
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -365,3 +366,19 @@ def test_labels_of_words_never_cover_each_other_and_the_chosen_word_has_one():
     assert shown[0][0] == 7 and len(shown) > 30
     for (_, a), (_, b) in itertools.permutations(shown, 2):
         assert a[0] > b[2] or b[0] > a[2] or a[1] > b[3] or b[1] > a[3]
+
+
+def test_words_are_trained_on_the_chapters_pairs_and_without_the_push_all_point_one_way():
+    body = """const { text, known, ids } = input.settings;
+      const spoken = course.wordTraining.speeches(text);
+      const mean = (steps, negatives) => {
+        const training = course.wordTraining.newTraining(spoken, known);
+        training.run(steps, 0.05, negatives);
+        return course.wordTraining.cosinesOf(training.units(ids)).mean;
+      };
+      return [spoken, course.wordTraining.pairsOf(spoken).length, mean(400_000, 0), mean(8e5, 5)]"""
+    settings = word_map().settings
+    spoken, numbers, pulled, pushed = in_node(body, settings=settings)
+    assert numbers == 2 * sum(len(right_pairs_of(ids, 5)) for ids in spoken)
+    assert max(map(max, spoken)) == settings["known"] - 1 == 1316 and numbers == 2 * 460_534
+    assert pulled > 0.98 and pushed < 0.5
