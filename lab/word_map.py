@@ -1,8 +1,9 @@
-"""The map of words that opens chapter 02 -> ch02_embeddings/map.json.
+"""The map of words of chapter 02 -> ch02_embeddings/map.json.
 
 Usage: python -m lab.word_map [--write]
 
 The vectors are those of the chapter's first table, and t-SNE gives each word a place in the plane.
+The text is there, too, as ids of the chapter's vocabulary: the page trains on it.
 """
 
 import argparse
@@ -25,6 +26,7 @@ NOTEBOOK = runs.ROOT / "notebooks" / "02_embeddings.ipynb"
 FILE = runs.ROOT / "scratchformer_course" / "ch02_embeddings" / "map.json"
 WORDS = 400
 NEAREST, STARTS = 8, 3
+ONE_BYTE, END = 250, 255  # ids with one byte, and the byte at a speech's end
 
 
 def chapter_names() -> dict[str, Any]:
@@ -79,6 +81,17 @@ def best_plane(unit: Tensor) -> Tensor:
     return min(planes, key=lambda y: (y[near] - y[:, None]).norm(dim=2).mean().item())
 
 
+def packed(speeches: list[list[int]]) -> str:
+    """The ids of all speeches of two words or more: a byte for the commonest, two for others."""
+    text = bytearray()
+    for ids in speeches:
+        for i in ids if len(ids) > 1 else ():
+            far, rest = divmod(i - ONE_BYTE, 256)
+            text += bytes([i] if i < ONE_BYTE else [ONE_BYTE + far, rest])
+        text += bytes([END] if len(ids) > 1 else [])
+    return base64.b64encode(text).decode()
+
+
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     """Words, their places in a square of 1000, and their vectors as signed bytes."""
     names = chapter_names()
@@ -92,6 +105,9 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         "words": " ".join(words),
         "places": (1000 * y).round().int().flatten().tolist(),
         "vectors": base64.b64encode(in_int8.numpy().tobytes()).decode(),
+        "known": len(names["vocabulary"]),
+        "ids": [names["id_of"][word] for word in words],
+        "text": packed(names["speech_ids"]),
     }
 
 

@@ -1,5 +1,6 @@
-// A map of words: press one and see its nearest words. All of it is computed here, from the
-// chapter's vectors, which are stored as signed bytes.
+// Needs: train.js
+// A map of words: press one and see its nearest words. It begins with the chapter's vectors, which
+// are stored as signed bytes, and can be trained anew from the text.
 
 course.define("ch02_embeddings", () => {
   const { el, newId, button, bar, note, title, table, format, newStatus, describe } = course.live;
@@ -192,13 +193,21 @@ course.define("ch02_embeddings", () => {
     }
 
     function choose(id) {
-      const focused = list.contains(document.activeElement);
       chosen = id;
-      near = ranked(map, map.unit[id], [id]).slice(0, NEAREST);
       inputOf(field).value = words[id];
-      const names = near.map((neighbour) => words[neighbour.id]).join(", ");
-      status.textContent = `Nearest to ${words[id]}: ${names}.`;
+      showNearest();
+      tellNearest();
       listTitle.textContent = `Nearest to “${words[id]}”`;
+    }
+
+    function tellNearest() {
+      const names = near.map(({ id }) => words[id]).join(", ");
+      status.textContent = `Nearest to ${words[chosen]}: ${names}.`;
+    }
+
+    function showNearest() {
+      const focused = list.contains(document.activeElement);
+      near = ranked(map, map.unit[chosen], [chosen]).slice(0, NEAREST);
       const rows = near.map(({ id, cosine }) => [
         button(words[id], () => choose(id)),
         format(cosine, 2),
@@ -209,6 +218,17 @@ course.define("ch02_embeddings", () => {
       if (width) drawMap();
     }
 
+    // -- the training
+
+    const pair = ["king", "sword"].map((word) => ids.get(word));
+    const data = { text: settings.text, known: settings.known, ids: settings.ids, pair };
+    const controls = course.wordTraining.newControls(data, (unit, places, isLast) => {
+      Object.assign(map, { unit, places });
+      showNearest();
+      if (isLast) tellNearest();
+      else status.textContent = "Training.";
+    });
+
     const element = el("div", [
       el(
         "datalist",
@@ -216,7 +236,11 @@ course.define("ch02_embeddings", () => {
         [...words].sort().map((value) => el("option", { value })),
       ),
       el("div.sx-columns", [
-        el("div.sx-main.sx-wide", stage, note("Press a word, or move with arrow keys.")),
+        el("div.sx-main.sx-wide", [
+          controls,
+          stage,
+          note("Press a word, or move with arrow keys."),
+        ]),
         el("div.sx-detail.sx-nearest", field, status, listTitle, list),
       ]),
     ]);

@@ -1,4 +1,4 @@
-"""A map of the words of the plays, from the chapter's vectors: press one, see the nearest."""
+"""A map of the words of the plays: press one, see the nearest, or train it anew in the page."""
 
 import base64
 import json
@@ -49,13 +49,13 @@ def word_map(word: str = "king") -> LiveFigure:
     known = load_map()
     if word not in known.words:
         raise ValueError(f"{word!r} is none of the {len(known.words)} words of the map")
-    settings = {key: stored[key] for key in ("words", "places", "vectors")}
+    settings = {key: stored[key] for key in ("words", "places", "vectors", "known", "ids", "text")}
     settings |= {"word": word}
     rows = [(near, f"{cosine:.2f}") for near, cosine in known.nearest(word, NEAREST)]
     still = (
-        "<p>This figure is live where JavaScript runs: there you press words. Here are some of "
-        f"the {len(known.words)} words of the map, and the {NEAREST} nearest to <i>{word}</i>, "
-        f"each with its cosine.</p>{_some(known, word)}"
+        "<p>This figure is live where JavaScript runs: there you press words, and train "
+        f"it anew. Here are some of the {len(known.words)} words of the map, and the {NEAREST} "
+        f"nearest to <i>{word}</i>, each with its cosine.</p>{_some(known, word)}"
     )
     return LiveFigure("word_map", settings, still + table(("word", "cosine"), rows))
 

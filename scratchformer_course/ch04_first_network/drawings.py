@@ -1,4 +1,4 @@
-"""Chapter 04's drawings: a round of training, the network, slopes going back, a pendulum."""
+"""Chapter 04's drawings: a round of training, the network, back through a product, a pendulum."""
 
 from collections.abc import Sequence
 
@@ -64,33 +64,6 @@ def network(d):
     for y, shape in (*shapes, (380, "(65,)")):
         d.text_from(right, y, shape)
     d.text_to(122, 380, "probabilities")
-
-
-@drawing(480, 190)
-def chain(d):
-    """Four boxes from left to right: the input a, then h, then s, then the loss, each with its
-    number. Under them the slopes go back from right to left. Each arrow carries a factor, and the
-    factors multiply: the slope at s is 4, the one at h is 8. Below them stand the slopes of the
-    weights: w2: 4·h = 6, w1: 8·a = 24.
-    """
-    for x, width, words in (
-        (8, 62, "a\n3"),
-        (118, 102, "h = w1·a\n1.5"),
-        (244, 102, "s = w2·h\n3"),
-        (370, 102, "loss (s−1)²\n4"),
-    ):
-        d.box(x, 34, width, 52, words, "stream")
-    d.text_from(8, 14, "forward: numbers", "stream", bold=True)
-    for x1, x2 in ((72, 116), (222, 242), (348, 368)):
-        d.arrow(x1, 60, x2, 60, "stream")
-    d.texts(8, 130, ("backward:", "slopes"), down=18, colour="key", anchor="start", bold=True)
-    for x, slope in ((376, "start: 1"), (250, "slope 4"), (124, "slope 8")):
-        d.box(x, 124, 90, 30, slope, "key")
-        d.line([(x + 45, 88), (x + 45, 122)], "key", width=1.2, dashed=True)
-    for x, factor, weight in ((250, "× 2(s−1)", "w2: 4·h = 6"), (124, "× w2", "w1: 8·a = 24")):
-        d.arrow(x + 124, 139, x + 92, 139, "key")
-        d.text(x + 111, 110, factor, "key", size=13)
-        d.text(x + 45, 174, weight, "key")
 
 
 def product(a: Sequence[float], b: Sequence[Sequence[float]], grad: Sequence[float]):

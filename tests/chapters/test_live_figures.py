@@ -15,8 +15,10 @@ from scratchformer.models import GPT, GPTConfig
 from scratchformer.positions import rotary, sinusoidal
 from scratchformer_course.ch00_primer.live import DEGREES
 from scratchformer_course.ch01_bpe.live import label
+from scratchformer_course.ch02_embeddings.exercises import right_pairs_of
 from scratchformer_course.ch02_embeddings.live import load_map, word_map
 from scratchformer_course.ch03_positions.live import PAPER, STOPS, judged
+from scratchformer_course.ch04_first_network.tape import way_back
 from scratchformer_course.ch05_averaging.exercises import right_masked_softmax
 from scratchformer_course.ch16_scaling.joint import JointLaw
 from scratchformer_course.ch16_scaling.live import wasted
@@ -34,7 +36,7 @@ FIGURES: dict[str, tuple[str, str, float, Callable[[random.Random], Pairs]]] = {
 
 
 def figure(folder: str, function: str, tolerance: float = 1e-6):
-    """A row: a function in JavaScript, where F is what the `live.js` of a folder defines."""
+    """A row: a function in JavaScript; F is what a folder's `live.js`, or a script, defines."""
 
     def enter(pairs: Callable[[random.Random], Pairs]) -> None:
         FIGURES[pairs.__name__] = (folder, function, tolerance, pairs)
@@ -140,6 +142,27 @@ def gradient_descent(draw):
         w, rate, lowest = draw.uniform(-9, 9), draw.uniform(0, 1.2), draw.uniform(-5, 5)
         run = w, rate, draw.randrange(61), lowest
         yield run, [descend(*run), 2 * (1 - lowest), (1 - lowest) ** 2]
+
+
+@figure(
+    "ch04_first_network/tape",
+    """inputs => [F.forward(inputs).loss, Object.fromEntries(
+        F.wayBack(F.forward(inputs)).flatMap(({ gets }) => gets.map((g) => [g[0], g[4]])))]""",
+    1e-9,
+)
+def slopes_of_the_tape(draw):
+    for _ in range(60):
+        numbers = [draw.uniform(-5, 5) for _ in range(3)]
+        a, w1, w2 = (torch.tensor(x, dtype=torch.float64, requires_grad=True) for x in numbers)
+        h = w1 * a
+        s = w2 * h
+        loss = (s - 1) ** 2
+        nodes = {"loss": loss, "s": s, "w2": w2, "h": h, "w1": w1, "a": a}
+        slopes = torch.autograd.grad(loss, list(nodes.values()))
+        expected = {name: slope.item() for name, slope in zip(nodes, slopes, strict=True)}
+        still = {step.node: step.slope for step in way_back(*numbers)}
+        assert is_close(still, {name: expected[name] for name in still}, 1e-9)
+        yield (dict(zip(("a", "w1", "w2"), numbers, strict=True)),), [loss.item(), expected]
 
 
 @figure("ch05_averaging", "F.mix", 1e-12)
@@ -351,14 +374,17 @@ def a_song_without_some_heads(draw):
 
 
 FOLDERS = sorted({folder for folder, *_ in FIGURES.values()})
-in_node = Node(*MODEL, **{folder: f"{folder}/live.js" for folder in FOLDERS})
+SCRIPTS = {name: f"{name}.js" if "/" in name else f"{name}/live.js" for name in FOLDERS}
+in_node = Node(*MODEL, "ch02_embeddings/train.js", **SCRIPTS)
 
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_javascript_computes_what_python_does(name):
     folder, function, tolerance, pairs = FIGURES[name]
     given, expected = zip(*pairs(random.Random(0)), strict=True)
-    body = f"const F = {folder}; return input.given.map((row) => ({function})(...row))"
+    body = (
+        f"const F = globalThis['{folder}']; return input.given.map((row) => ({function})(...row))"
+    )
     shown = in_node(body, given=given)
     for row, a, b in zip(given, shown, expected, strict=True):
         assert is_close(a, b, tolerance), (row, a, b)
@@ -371,3 +397,19 @@ def test_labels_of_words_never_cover_each_other_and_the_chosen_word_has_one():
     assert shown[0][0] == 7 and len(shown) > 30
     for (_, a), (_, b) in itertools.permutations(shown, 2):
         assert a[0] > b[2] or b[0] > a[2] or a[1] > b[3] or b[1] > a[3]
+
+
+def test_words_are_trained_on_the_chapters_pairs_and_without_the_push_all_point_one_way():
+    body = """const { text, known, ids } = input.settings;
+      const spoken = course.wordTraining.speeches(text);
+      const mean = (steps, negatives) => {
+        const training = course.wordTraining.newTraining(spoken, known);
+        training.run(steps, 0.05, negatives);
+        return course.wordTraining.cosinesOf(training.units(ids)).mean;
+      };
+      return [spoken, course.wordTraining.pairsOf(spoken).length, mean(400_000, 0), mean(8e5, 5)]"""
+    settings = word_map().settings
+    spoken, numbers, pulled, pushed = in_node(body, settings=settings)
+    assert numbers == 2 * sum(len(right_pairs_of(ids, 5)) for ids in spoken)
+    assert max(map(max, spoken)) == settings["known"] - 1 == 1316 and numbers == 2 * 460_534
+    assert pulled > 0.98 and pushed < 0.5

@@ -228,6 +228,7 @@ STORED = {
     "own_speeds": doing(Hand_0=52, Hand_1=50, Hand_2=47),
     "first_sample": doing(Steps_of_training=3),
     "parabola": doing("1.05", *["10 steps"] * 6),
+    "tape_steps": doing(*["◀ Step back"] * 3, w1=1.5),
     "weighted_past": doing("window of 2", "old looks", Score_of_king=-3.9),
     "hidden_words": doing("Whence", "your"),
     "attention_steps": edit_matrices,
