@@ -228,6 +228,8 @@ STORED = {
     "parabola": doing("1.05", *["10 steps"] * 6),
     "weighted_past": doing("window of 2", "old looks", Score_of_king=-3.9),
     "attention_steps": edit_matrices,
+    "near_noun": lambda page: fill(page, **{"W_q, cos to cos": "-98.75", "Hand_speed": 2.9}),
+    "transplant": doing("itself", Times=40),
     "turning_pairs": doing("100 words in front"),
     "block_switches": explode,
     "rungs_write": doing(Model=7),
@@ -258,7 +260,7 @@ FIGURES = {
         lambda: flow(lambda n: (f"{n}.html", "A title")), lambda page: page.keyboard.press("Home")
     ),
     "talk": Figure(talk, doing("number", "The, 15.2 %")),
-    "heads_out": Figure(lambda: stored("07", "explorer"), doing("Switch off head 3 of block 1")),
+    "heads_out": Figure(lambda: stored("07", "explorer"), doing("Switch off head 1 of block 1")),
     "draft_ahead": Figure(lambda: draft_ahead(*shipped()), write_ahead),
     "fewer_bits": Figure(
         lambda: fewer_bits(*shipped(), load_measurements("page_bits")), three_bits
