@@ -44,7 +44,7 @@ def old_king() -> LiveFigure:
     return LiveFigure("attention_steps", settings, _still(settings))
 
 
-def near_noun() -> LiveFigure:
+def young_maid() -> LiveFigure:
     """*the old king loves the young maid*, with a hand that turns: the plan of exercise 6.2.
 
     It begins as the first head does, which asks for a noun alone; both columns of the hand are

@@ -1,4 +1,4 @@
-"""The transplanted head of chapter 07 in JavaScript looks, and makes the model lose, as in PyTorch."""
+"""The transplanted head of chapter 07 in JavaScript looks, loses and writes as in PyTorch."""
 
 import pytest
 import torch
