@@ -49,6 +49,7 @@ course.define("ch06_self_attention", () => {
   function most(weights, words) {
     const largest = Math.max(...weights);
     const names = words.filter((_, s) => largest - weights[s] < SEEN);
+    if (names.length > 6) return `all words alike: ${digits(largest)} each`;
     return `${listed(names)}: ${digits(largest)}${names.length > 1 ? " each" : ""}`;
   }
 
@@ -174,8 +175,8 @@ course.define("ch06_self_attention", () => {
       draw();
       const { rows, count } = difference(before, run.weights);
       const where = rows.length
-        ? ` (underlined), in ${rows.length} of ${words.length} rows: ` +
-          rows.map((t) => words[t]).join(", ")
+        ? ` (underlined), in ${rows.length} of ${words.length} rows` +
+          (rows.length < words.length ? `: ${rows.map((t) => words[t]).join(", ")}` : "")
         : "";
       // the row below follows the change, if the chosen one did not change
       if (rows.length && !rows.includes(asks)) choose(rows[0]);

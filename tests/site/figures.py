@@ -166,6 +166,11 @@ def edit_matrices(page: Any) -> None:
     press(page, "sleeps asks")
 
 
+def turn_fast(page: Any) -> None:
+    page.get_by_label("W_q, cos to cos").fill("-98.75")
+    fill(page, Hand_speed=2.9)
+
+
 def explode(page: Any) -> None:
     """Twelve blocks without norms, whose numbers are the widest."""
     press(page, "12 blocks")
@@ -228,8 +233,8 @@ STORED = {
     "parabola": doing("1.05", *["10 steps"] * 6),
     "weighted_past": doing("window of 2", "old looks", Score_of_king=-3.9),
     "attention_steps": edit_matrices,
-    "near_noun": lambda page: fill(page, **{"W_q, cos to cos": "-98.75", "Hand_speed": 2.9}),
-    "transplant": doing("itself", Times=40),
+    "near_noun": turn_fast,
+    "transplant": doing(Times=40),
     "turning_pairs": doing("100 words in front"),
     "block_switches": explode,
     "rungs_write": doing(Model=7),
