@@ -1,12 +1,12 @@
 // Self-attention on a few words: a word is pressed, and bars say what it reads. The numbers of W_q
 // and W_k can be edited, and queries, keys, scores, weights and mixtures follow. The weights that an
-// edit has changed are underlined.
+// edit has changed are underlined. In `near_noun` words have a clock hand, too, whose speed can be set.
 //
 // Needs: page_model/model.js
 
 course.define("ch06_self_attention", () => {
   const { el, button, note, title, table, bar, check, press, wordMap, wordBars } = course.live;
-  const { newStatus, format, listed, named, numberField } = course.live;
+  const { newStatus, format, listed, named, numberField, slider } = course.live;
   const { softmax } = course.model;
   const LARGEST = 99; // the size of a number that can be typed
   const SEEN = 0.005; // a weight that changes by less looks the same
@@ -41,10 +41,15 @@ course.define("ch06_self_attention", () => {
     return { cells, rows, count: cells.flat().filter(Boolean).length };
   }
 
+  // Words with a hand in their last two columns, which turns by so many radians a word
+  const turned = (x, step) =>
+    x.map((word, t) => [...word.slice(0, -2), Math.cos(t * step), Math.sin(t * step)]);
+
   // What gets the largest of these weights, in words: "king: 0.85", "the and old: 0.50 each"
   function most(weights, words) {
     const largest = Math.max(...weights);
     const names = words.filter((_, s) => largest - weights[s] < SEEN);
+    if (names.length > 6) return `all words alike: ${digits(largest)} each`;
     return `${listed(names)}: ${digits(largest)}${names.length > 1 ? " each" : ""}`;
   }
 
@@ -57,7 +62,9 @@ course.define("ch06_self_attention", () => {
   // ---- the figure --------------------------------------------------------------------------
 
   function build(settings) {
-    const { words, features, columns, gives, x, W_v } = settings;
+    const { words, features, columns, gives, W_v, shown = [...features.keys()] } = settings;
+    const { step, pairs = [] } = settings; // of the hand, if there is one, and [asks, should find]
+    let { x } = settings;
     const root = `÷ √${columns.length}`;
     let matrices;
     let asks;
@@ -92,8 +99,8 @@ course.define("ch06_self_attention", () => {
         el("span", { style: `--colour: var(--sx-${colour})` }, name),
       ]);
     const head = (name, d) => el("th", { scope: "col", ...kindOf(name, d) }, columns[d]);
-    const rows = features.map((feature, row) => [
-      feature,
+    const rows = shown.map((row) => [
+      features[row],
       ...both((name, d) => el("td", kindOf(name, d), field(name, row, d))).flat(),
     ]);
     const grid = table(["", ...both(head).flat()], rows, { class: "sx-att-matrices" });
@@ -103,9 +110,11 @@ course.define("ch06_self_attention", () => {
     const readers = words.map((word, t) => button(word, () => choose(t)));
     const bars = wordBars("The sentence", readers, "query");
     const largest = el("p", { role: "status" }); // what the pressed word reads most
+    const found = el("p", { hidden: !pairs.length }); // what the words of `pairs` find
     const sentence = el("div.sx-att-sentence", [
       note("Press a word. The bars show what it reads."),
       bars.element,
+      found,
       largest,
     ]);
 
@@ -118,6 +127,15 @@ course.define("ch06_self_attention", () => {
     }
     const masking = check("Mask: hide later words", hide, { class: "sx-att-mask" });
     const mask = masking.box;
+    masking.element.hidden = step !== undefined;
+    const rate = { max: 3, step: 0.1, value: step ?? 0, show: (r) => format(r, 1) };
+    const speed = slider("Hand speed", rate, () => {
+      x = turned(x, speed.get());
+      if (!run) return;
+      before = run.weights;
+      edited(`The hand turns by ${format(speed.get(), 1)} radians a word.`);
+    });
+    speed.element.hidden = step === undefined;
     const status = newStatus();
     const summary = el("summary");
     const steps = el("div.sx-att-parts");
@@ -128,6 +146,7 @@ course.define("ch06_self_attention", () => {
         title("1 · The matrices"),
         note("Edit a number. Rows: features of a word."),
         grid,
+        speed.element,
         button("As in the chapter", restore),
       ]),
       el("div.sx-att-weights", [
@@ -156,8 +175,8 @@ course.define("ch06_self_attention", () => {
       draw();
       const { rows, count } = difference(before, run.weights);
       const where = rows.length
-        ? ` (underlined), in ${rows.length} of ${words.length} rows: ` +
-          rows.map((t) => words[t]).join(", ")
+        ? ` (underlined), in ${rows.length} of ${words.length} rows` +
+          (rows.length < words.length ? `: ${rows.map((t) => words[t]).join(", ")}` : "")
         : "";
       // the row below follows the change, if the chosen one did not change
       if (rows.length && !rows.includes(asks)) choose(rows[0]);
@@ -189,6 +208,10 @@ course.define("ch06_self_attention", () => {
       const weights = run.weights[asks];
       largest.textContent = `${words[asks]} reads ${most(weights, words)}`;
       bars.show(weights, weights.map(digits));
+      const shares = pairs.map(
+        ([t, s]) => `${words[t]} gives ${words[s]} ${digits(run.weights[t][s])}`,
+      );
+      found.textContent = `${listed(shares)}.`;
       const kinds = ["word", "key", "q · k", root, ...(isMasked ? ["mask"] : []), "weight", ""];
       const scoreTable = table(
         kinds,
@@ -225,6 +248,7 @@ course.define("ch06_self_attention", () => {
       matrices = Object.fromEntries(
         ["W_q", "W_k"].map((name) => [name, settings[name].map((numbers) => [...numbers])]),
       );
+      if (step !== undefined) speed.set(step);
       changed = false;
       mask.checked = false;
       draw();
@@ -237,5 +261,6 @@ course.define("ch06_self_attention", () => {
   }
 
   course.figures.attention_steps = build;
-  return { attend, difference, most };
+  course.figures.near_noun = build;
+  return { attend, difference, most, turned };
 });

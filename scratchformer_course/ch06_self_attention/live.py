@@ -20,6 +20,7 @@ SENTENCE = "the old king sleeps".split()
 KINDS = "article adjective noun verb royal aged asleep".split()
 LOOKS_FOR = [[4, 0], [4, 0], [0, 4], [4, 0], [0, 0], [0, 0], [0, 0]]  # a noun, a verb
 FOUND_BY = [[0, 0], [0, 0], [1, 0], [0, 1], [0, 0], [0, 0], [0, 0]]
+HAND = 0.5  # radians a word
 GIVES = [[0, 0, 0]] * 4 + [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
 
 
@@ -41,6 +42,38 @@ def old_king() -> LiveFigure:
         "asks": SENTENCE.index("old"),
     }
     return LiveFigure("attention_steps", settings, _still(settings))
+
+
+def young_maid() -> LiveFigure:
+    """*the old king loves the young maid*, with a hand that turns: the plan of exercise 6.2.
+
+    It begins as the first head does, which asks for a noun alone; both columns of the hand are
+    empty. Only the rows of W_q and W_k that the exercise needs are there to be edited.
+    """
+    words = "the old king loves the young maid".split()
+    kinds = {"loves": "sleeps", "young": "old", "maid": "king"}
+    x = []
+    for t, word in enumerate(words):
+        kind = FEATURES[kinds.get(word, word)][:4]
+        means = FEATURES[word][4:] if word in FEATURES else [0, 0, 0]
+        x.append([*kind, *means, math.cos(HAND * t), math.sin(HAND * t)])
+    W_q, W_k = ([[0] * 3 for _ in range(9)] for _ in "qk")
+    W_q[1][0], W_k[2][0] = 4, 1
+    settings = {
+        "words": words,
+        "features": [*KINDS, "cos", "sin"],
+        "columns": ["noun", "cos", "sin"],
+        "gives": KINDS[4:],
+        "x": x,
+        "W_q": W_q,
+        "W_k": W_k,
+        "W_v": [*GIVES, [0, 0, 0], [0, 0, 0]],
+        "asks": words.index("young"),
+        "shown": [1, 2, 7, 8],
+        "step": HAND,
+        "pairs": [[1, 2], [5, 6]],
+    }
+    return LiveFigure("near_noun", settings, _still(settings))
 
 
 def real_head() -> LiveFigure:

@@ -150,7 +150,7 @@ split_heads = exercise(
     more=drawn(12, _wide),
     right=[right_split_heads],
     hints=[
-        "Which part of the last axis counts faster, the head or its channels?",
+        "As you walk along the last axis, which changes first, the head or the channel?",
         "`x.unflatten(-1, (n_heads, -1))` is (B, T, H, D): which two axes must still be swapped?",
     ],
     question=number(

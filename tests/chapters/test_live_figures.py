@@ -1,6 +1,7 @@
 """What live figures compute in JavaScript is what Python computes: a row for each computation."""
 
 import itertools
+import math
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import astuple
@@ -203,6 +204,15 @@ def weights_that_an_edit_changes(draw):
     before, after = [[0.5, 0.5], [1, 0]], [[0.5, 0.5], [0.98, 0.02]]
     yield (before, after), {"cells": [[False, False], [True, True]], "rows": [1], "count": 2}
     yield (after, after), {"cells": [[False, False], [False, False]], "rows": [], "count": 0}
+
+
+@figure("ch06_self_attention", "F.turned")
+def hands_that_turn(draw):
+    for _ in range(20):
+        T, step = draw.randint(1, 8), draw.uniform(0, 3)
+        x = [[draw.random() for _ in range(4)] for _ in range(T)]
+        hands = [[math.cos(t * step), math.sin(t * step)] for t in range(T)]
+        yield (x, step), [word[:2] + hand for word, hand in zip(x, hands, strict=True)]
 
 
 @figure(

@@ -166,6 +166,11 @@ def edit_matrices(page: Any) -> None:
     press(page, "sleeps asks")
 
 
+def turn_fast(page: Any) -> None:
+    page.get_by_label("W_q, cos to cos").fill("-98.75")
+    fill(page, Hand_speed=2.9)
+
+
 def explode(page: Any) -> None:
     """Twelve blocks without norms, whose numbers are the widest."""
     press(page, "12 blocks")
@@ -232,6 +237,8 @@ STORED = {
     "weighted_past": doing("window of 2", "old looks", Score_of_king=-3.9),
     "hidden_words": doing("Whence", "your"),
     "attention_steps": edit_matrices,
+    "near_noun": turn_fast,
+    "transplant": doing(Times=40),
     "turning_pairs": doing("100 words in front"),
     "block_switches": explode,
     "rungs_write": doing(Model=7),
@@ -262,7 +269,7 @@ FIGURES = {
         lambda: flow(lambda n: (f"{n}.html", "A title")), lambda page: page.keyboard.press("Home")
     ),
     "talk": Figure(talk, doing("number", "The, 15.2 %")),
-    "heads_out": Figure(lambda: stored("07", "explorer"), doing("Switch off head 3 of block 1")),
+    "heads_out": Figure(lambda: stored("07", "explorer"), doing("Switch off head 1 of block 1")),
     "draft_ahead": Figure(lambda: draft_ahead(*shipped()), write_ahead),
     "fewer_bits": Figure(
         lambda: fewer_bits(*shipped(), load_measurements("page_bits")), three_bits

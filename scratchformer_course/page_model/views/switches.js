@@ -48,14 +48,18 @@ course.define("view_switches", () => {
 
   function build({ model, tokenizer, label, settings }) {
     const { vocab_size } = model.config;
+    const { simple } = settings;
+    const digits = simple ? 1 : 3; // weights of 8 bits give the third of PyTorch's losses wrong
     let state;
     let interrupt = () => {}; // stops the text that is being written
     const parts = partToggles(model.config, compare);
+    // heads that are off at first, counted from 1
+    for (const [block, head] of settings.off ?? []) set(parts.rows[block - 1][head], true);
     const boxes = Object.entries(WHOLE_MODEL).map(([name, text]) => {
       return { name, ...check(text, () => compare()) };
     });
     const checks = el("div.sx-checks", { role: "group", "aria-label": "Without" }, [
-      settings.simple ? null : note("Without:"),
+      simple ? null : note("Without:"),
       boxes.map((checkbox) => checkbox.element),
     ]);
     const reset = button("All on again", () => {
@@ -72,23 +76,31 @@ course.define("view_switches", () => {
     const before = scrolling("sx-text", "Text of the model");
     const after = scrolling("sx-text", "Text of the changed model");
     const status = newStatus();
-    const element = el("div.sx-columns", [
-      el("div.sx-side", [
-        note("Switch off a block, or one of its heads:"),
-        parts.element,
-        settings.simple ? null : checks,
-        reset,
-        settings.simple ? fold("Other parts", checks) : null,
-      ]),
-      el("div.sx-main", [numbers, answers, about, tokens, fold("Every token as a table", list)]),
-      region("div.sx-detail", "What it writes", [
-        title("The model writes"),
-        before,
-        title("Changed, it writes"),
-        after,
-        status,
-      ]),
+    const side = el("div.sx-side", [
+      note("Switch off a block, or one of its heads:"),
+      parts.element,
+      simple ? null : checks,
+      reset,
+      simple ? fold("Other parts", checks) : null,
     ]);
+    const main = [numbers, answers, about, tokens, fold("Every token as a table", list)];
+    const texts = [
+      [title("The model writes"), before],
+      [title("Changed, it writes"), after],
+    ];
+    // a simple view has the changed text nearest to the switches
+    const element = simple
+      ? el(
+          "div.sx-columns.sx-simple",
+          side,
+          el("div", [...texts.reverse(), status]),
+          el("div", main),
+        )
+      : el("div.sx-columns", [
+          side,
+          el("div.sx-main", main),
+          region("div.sx-detail", "What it writes", [...texts, status]),
+        ]);
 
     function off() {
       const rows = parts.rows.map((row) => row.map(isOff));
@@ -107,7 +119,7 @@ course.define("view_switches", () => {
       const is = losses(forward(model, ids, { off: off() }).logits, ids);
       const means = { "the model": mean(was), changed: mean(is), difference: mean(is) - mean(was) };
       const rows = Object.entries(means).map(([name, loss]) => {
-        return [name, was.length ? format(loss) : "–"];
+        return [name, was.length ? format(loss, digits) : "–"];
       });
       numbers.replaceChildren(
         note(`Mean loss over ${was.length} tokens, in nats`),
@@ -164,13 +176,14 @@ course.define("view_switches", () => {
         return { place, ids, text: generate(model, state.ids, rules) };
       };
       const writers = [writer(before, {}), writer(after, off())];
+      const start = simple ? state.text.split("\n").at(-1) : state.text;
       status.textContent = "Writing …";
       const step = () => {
         for (const { ids, text } of writers) ids.push(text.next().value);
       };
       const show = () => {
         for (const { place, ids } of writers) {
-          place.replaceChildren(state.text, el("mark", tokenizer.decode(ids)));
+          place.replaceChildren(start, el("mark", tokenizer.decode(ids)));
         }
       };
       const done = () => {
