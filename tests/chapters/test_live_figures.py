@@ -19,7 +19,7 @@ from scratchformer_course.ch01_bpe.live import label
 from scratchformer_course.ch02_embeddings.exercises import right_pairs_of
 from scratchformer_course.ch02_embeddings.live import load_map, word_map
 from scratchformer_course.ch03_positions.live import PAPER, STOPS, judged
-from scratchformer_course.ch04_first_network.tape import way_back
+from scratchformer_course.ch04_first_network.way_back import way_back
 from scratchformer_course.ch05_averaging.exercises import right_masked_softmax
 from scratchformer_course.ch16_scaling.joint import JointLaw
 from scratchformer_course.ch16_scaling.live import wasted
