@@ -73,7 +73,13 @@ def young_maid() -> LiveFigure:
         "step": HAND,
         "pairs": [[1, 2], [5, 6]],
     }
-    return LiveFigure("near_noun", settings, _still(settings))
+    q, keys = _times(x[5], W_q), [_times(word, W_k) for word in x]
+    grown = [
+        math.exp(sum(a * b for a, b in zip(q, key, strict=True)) / math.sqrt(3)) for key in keys
+    ]
+    rows = [(word, f"{one / sum(grown):.2f}") for word, one in zip(words, grown, strict=True)]
+    still = "<p>JavaScript brings this figure to life.</p>" + table(("young reads", "weight"), rows)
+    return LiveFigure("near_noun", settings, still)
 
 
 def real_head() -> LiveFigure:

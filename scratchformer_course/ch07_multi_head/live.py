@@ -38,13 +38,12 @@ def transplant(model: GPT, tokenizer: Any, text: str) -> LiveFigure:
     for name, look in LOOKS.items():
         with looking(model, look), torch.no_grad():
             loss = cross_entropy(model(ids)[0, :-1], ids[0, 1:]).item()
-            new = generate(model, ids, 40, temperature=0, use_cache=False)[0, ids.shape[1] :]
+            n_new = 40 if name in ("two back", "mine") else 1
+            new = generate(model, ids, n_new, temperature=0, use_cache=False)[0, ids.shape[1] :]
         written = " ".join(tokenizer.decode(new.tolist()).split())
         rows.append((name, f"{loss:.1f}", escape(written)))
-    still = (
-        "<p>This figure is live where JavaScript runs: there a press decides where head 1.3 looks. "
-        "Here is the loss on the verse, and what the model writes after it.</p>"
-        + table(("head 1.3 looks at", "loss", "it writes"), rows)
+    still = "<p>JavaScript brings this figure to life.</p>" + table(
+        ("head 1.3 looks at", "loss", "it writes"), rows
     )
     names = [*LOOKS]
     settings = {"head": HEAD, "looks": names, "chosen": names.index("two back"), "prompt": text}
