@@ -78,7 +78,8 @@ def looking(model: GPT, look: Look | None) -> Iterator[None]:
     attention: Any = model.h[HEAD[0]].attn
     C = attention.c_proj.in_features
     D = C // model.config.n_heads
-    channels, values = slice(HEAD[1] * D, (HEAD[1] + 1) * D), []
+    channels = slice(HEAD[1] * D, (HEAD[1] + 1) * D)
+    values: list[Any] = []
 
     def exchange(module, inputs):
         heads = inputs[0].clone()  # (B, T, C)
