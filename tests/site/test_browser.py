@@ -26,10 +26,11 @@ AT_REST = """() => Promise.race([new Promise(done => setTimeout(done, 2000)),
 # what scrolls has its tab stop (see book/_assets/course.js)
 STOPS = f"""[...document.querySelectorAll('{ARTICLE} :is(.highlight pre, .cell_output pre)')]
   .every(box => box.scrollWidth <= box.clientWidth + 1 || box.tabIndex >= 0)"""
-# what sticks out of all boxes that scroll
+# what sticks out of all boxes that scroll; an editor's colours stand behind a field that scrolls
 CUT_OFF = f"""[...document.querySelectorAll('{ARTICLE} *')].filter(e => {{
   const box = e.getBoundingClientRect();
-  if (!box.width || box.right <= innerWidth + 1 || e.closest('mjx-assistive-mml')) return false;
+  if (!box.width || box.right <= innerWidth + 1 || e.closest('mjx-assistive-mml, .course-behind'))
+    return false;
   for (let up = e.parentElement; up; up = up.parentElement)
     if (['auto', 'scroll'].includes(getComputedStyle(up).overflowX)) return false;
   return true;
