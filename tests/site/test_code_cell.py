@@ -145,7 +145,7 @@ def test_every_worked_answer_passes_in_its_page(browser, built, name):
 
 
 def test_what_the_page_lacks_is_said_and_no_verdict_follows(browser, built):
-    code = "def running_mean(x):\n    torch.cdist(x, x)\n    return x\n"
+    code = "def averaging_weights(T):\n    return torch.cdist(torch.ones(T, 1), torch.ones(T, 1))\n"
     with opened(browser, (built / "notebooks/05_averaging.html").as_uri()) as page:
         words = page.evaluate(RUN, ["5.1", code])
         assert words.startswith("Exercise 5.1, not here.") and "torch.cdist" in words
