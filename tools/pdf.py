@@ -43,6 +43,10 @@ READY = """async () => {
   return figures.every(figure => figure.dataset.live);
 }"""
 
+# the words of a page's title, without the link to it
+TITLE = """[...document.querySelector('article h1').childNodes]
+  .filter(node => !(node instanceof HTMLAnchorElement)).map(node => node.textContent).join("")"""
+
 
 def parts_of_course() -> list[tuple[str, list[str]]]:
     """The pages of _toc.yml without their endings, by part, the root before all."""
@@ -59,7 +63,7 @@ def print_page(context: Any, address: str, path: Path) -> str:
     page.wait_for_load_state("networkidle")  # the models of figures
     page.add_style_tag(content=STYLE)
     page.pdf(path=path, **PAPER)
-    title = page.evaluate("document.querySelector('article h1').firstChild.data")
+    title = page.evaluate(TITLE)
     page.close()
     return title
 
