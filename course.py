@@ -68,8 +68,11 @@ def is_finished_at_its_place(environment: Path) -> bool:
 def make_environment(environment: Path) -> tuple[str | Path, ...]:
     """Make an environment; the words that install into it at fixed versions.
 
-    SystemExit if this Python is none of those for which versions are fixed.
+    SystemExit if this Python is none of those for which versions are fixed, or if the folder is a
+    link: what it leads to would be emptied.
     """
+    if environment.is_symlink():
+        raise SystemExit(f"{environment} is a link: take it away, or make the environment there")
     version = sys.version_info[:2]
     if not OLDEST <= version <= NEWEST:
         raise SystemExit(

@@ -341,10 +341,10 @@ def test_a_run_that_diverges_ends_and_one_that_cannot_start_says_why():
     settings = {**RUN["settings"], "lr": 1e30, "muon_lr": 1e30}
     posted = session("start(); await turn(100);", settings=settings)
     assert kinds(posted)[-1] == "step" and posted[-1]["loss"] is None  # JSON knows no NaN
-    long = {**RUN["config"], "context_length": 300}
+    long = {**RUN["config"], "context_length": 3000}
     posted = session("start(); await turn(100);", config=long)
     assert kinds(posted) == ["refused"]
-    assert "1,000" in posted[0]["why"] and "2,334" in posted[0]["why"]
+    assert "1,000" in posted[0]["why"] and "7,502" in posted[0]["why"]
     broken = {**RUN["settings"], "betas": None}
     posted = session("start(); await turn(100);", settings=broken)
     assert kinds(posted) == ["begun", "failed"]
