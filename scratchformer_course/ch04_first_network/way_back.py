@@ -17,6 +17,7 @@ class Step(NamedTuple):
 
     @property
     def slope(self) -> float:
+        """The slope that the node hands on."""
         return self.grad * self.factor
 
 

@@ -10,7 +10,6 @@ from array import array
 from functools import reduce
 
 BOOL, INTEGER, FLOAT, COMPLEX = range(4)  # kinds, in the order in which they win
-SHORTEST = {BOOL: "bool", INTEGER: "int64", FLOAT: "float32", COMPLEX: "complex64"}
 
 
 class dtype:

@@ -18,7 +18,7 @@ from scratchformer_course.page_torch.tensor import (
     new_tensor,
     numbers_as,
 )
-from scratchformer_course.page_torch.views import expand, order_in, spread
+from scratchformer_course.page_torch.views import cleared, expand, order_in, spread
 
 
 def write(target: Tensor, numbers: list) -> None:
@@ -108,17 +108,11 @@ def _comes_from(target: Tensor, node: Node) -> None:
         return
     order, shape, rest = order_in(base, target), target._shape, node_of(base)
 
-    def of_the_rest(slope: Tensor) -> Tensor:
-        numbers = list(slope._numbers())
-        for place in order:
-            numbers[place] = 0.0
-        return new_tensor(numbers, slope._shape, slope.dtype)
-
     def of_the_part(slope: Tensor) -> Tensor:
         numbers = slope._numbers()
         return new_tensor([numbers[place] for place in order], shape, slope.dtype)
 
-    edges = [(rest, of_the_rest)] if rest else []
+    edges = [(rest, lambda slope: cleared(slope, order))] if rest else []
     edges.append((node, of_the_part))
     base._node = Node("CopySlices", edges)
     target._seen = target._version

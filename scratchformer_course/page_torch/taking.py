@@ -6,7 +6,7 @@ from scratchformer_course.page_torch.arithmetic import laid_out
 from scratchformer_course.page_torch.dtypes import rounded
 from scratchformer_course.page_torch.tape import record
 from scratchformer_course.page_torch.tensor import Tensor, new_tensor, numbers_as
-from scratchformer_course.page_torch.views import spread
+from scratchformer_course.page_torch.views import cleared, spread
 
 
 def taken(
@@ -37,12 +37,7 @@ def written(x: Tensor, order: list[int], value: Tensor, adds: bool, name: str) -
     last = {place: i for i, place in enumerate(order)}  # what is written last stays
 
     def of_x(slope: Tensor) -> Tensor:
-        if adds:
-            return slope
-        kept = list(slope._numbers())
-        for place in order:
-            kept[place] = 0.0
-        return new_tensor(kept, x._shape, slope.dtype)
+        return slope if adds else cleared(slope, order)
 
     def of_value(slope: Tensor) -> Tensor:
         own = slope._numbers()

@@ -58,6 +58,14 @@ def spread(shape: Shape, order: list[int], slope: Tensor) -> Tensor:
     return new_tensor(rounded(sums, slope.dtype), shape, slope.dtype)
 
 
+def cleared(slope: Tensor, order: list[int]) -> Tensor:
+    """A copy of a slope that is 0 at these places of its order."""
+    numbers = list(slope._numbers())
+    for place in order:
+        numbers[place] = 0.0
+    return new_tensor(numbers, slope._shape, slope.dtype)
+
+
 def into_base(view: Tensor) -> Callable[[Tensor], Tensor]:
     """The slope of the tensor into which a view looks, from that of the view."""
     base = view._base

@@ -23,7 +23,6 @@ DIFFERENT = {
     "x.shape(0)": "an error names the type Size, not torch.Size",
     "x.size[0]": "an error names a method, not a built-in one",
     "[type(c) for c in net.children()]": "layers say where they are defined",
-    "z ** 2, z.conj().imag": "the sign of a zero",
 }
 # Differences that random programs still find: operation and kind of each
 KNOWN = {

@@ -1,4 +1,4 @@
-"""Layers and containers of `torch.nn`."""
+"""Layers of `torch.nn`."""
 
 import math
 from collections.abc import Callable
