@@ -309,9 +309,9 @@ ByteTokenizer = exercise(
         "them into text, and its argument `errors` says what becomes of ...",
     ],
     question=number(
-        "The bytes 195 and 169 make an `é`. A tokenizer has three tokens: the byte 195 is 0, the "
-        "byte 169 is 1, and `a` is 2. How many characters does `decode([2, 0, 1, 0])` return?",
-        lambda f: len(f([b"\xc3", b"\xa9", b"a"]).decode([2, 0, 1, 0])),
+        "A tokenizer has five tokens: a space 0, `a` 1, `b` 2, `b` with a space after it 3, and "
+        'two spaces 4. How many ids does `encode("ab  ab")` return (two spaces in the middle)?',
+        lambda f: len(f([b" ", b"a", b"b", b"b ", b"  "]).encode("ab  ab")),
         digits=0,
     ),
     mistakes=edits(
