@@ -304,10 +304,9 @@ ByteTokenizer = exercise(
     judge=judge_byte_tokenizer,
     right=[lambda tokens: RightByteTokenizer(tokens)],  # a function: the class is no nn.Module
     hints=[
-        "Which of the two methods has to cut the text, and at which moment may bytes become text "
-        "again?",
-        "`encode`: `encode_chunk(chunk.encode(), self.ids)` for each chunk that `PATTERN` finds, "
-        "all in one list. `decode`: join all bytes, and then `.decode(errors=...)`.",
+        "The two bytes of an `é` may lie in two tokens. At which moment can they become text?",
+        '`b"".join(self.tokens[i] for i in ids)` holds the bytes of all ids. `bytes.decode` turns '
+        "them into text, and its argument `errors` says what becomes of ...",
     ],
     question=number(
         "A tokenizer has five tokens: a space 0, `a` 1, `b` 2, `b` with a space after it 3, and "
