@@ -30,7 +30,7 @@ def head(stage: str, words: Sequence[str], asks: int = 1, **parts: Table):
     tables = {name: [[*map(float, row)] for row in table] for name, table in parts.items()}
     d = Drawing(WIDTH, ENDS[n], size=13)
     d.row(LEFT, 2, words, (WIDE, 24), [("token", 0.12)] * len(words), bold=True, size=14)
-    told = [_vectors(d, words, tables["x"], stage == "head")]
+    told = [_vectors(d, words, tables["x"], stage)]
     for needed, part in enumerate((_queries_and_keys, _map, _values)):
         if n >= (1, 2, 4)[needed]:
             told.append(part(d, words, tables, asks, stage))
@@ -41,11 +41,11 @@ def head(stage: str, words: Sequence[str], asks: int = 1, **parts: Table):
     return d.show(f"{'The drawing before, with one part more. ' if n else ''}{told[-1]}")
 
 
-def _vectors(d, words, x, is_whole) -> str:
+def _vectors(d, words, x, stage) -> str:
     """The vector of each word, in its column."""
-    if is_whole:
+    if stage == "head":
         d.text_to(LEFT - 8, X + 3.5 * SMALL, "x  (T, C)", "stream", bold=True)
-    else:
+    elif stage in STAGES[:2]:
         d.texts(LEFT - 8, X + SMALL / 2, FEATURES, down=SMALL, anchor="end")
     _columns(d, X, x, "stream")
     told = []
@@ -69,7 +69,8 @@ def _queries_and_keys(d, words, tables, asks, stage) -> str:
     for left, top, letter, name in ((RIGHT, Q, "q", "query"), (RIGHT + 80, K, "k", "key")):
         matrix, made = tables[f"W_{letter}"], tables[letter]
         d.text(left + 38, 6, f"W_{letter}", name, mono=True, bold=True)
-        d.texts(left + 19, 21, ("noun", "verb"), right=38, colour=name)
+        if stage in STAGES[:3]:
+            d.texts(left + 19, 21, ("noun", "verb"), right=38, colour=name)
         looks = [[(name, 0.3 if number else 0.04) for number in row] for row in matrix]
         for i, row in enumerate(matrix):
             d.row(left, X + SMALL * i, row, (38, SMALL), looks[i])
@@ -129,9 +130,9 @@ def _by_hand(d, word, scores, width) -> None:
     divided = [score / math.sqrt(width) for score in scores]
     grown = [math.exp(number) for number in divided]
     for i, (label, numbers, digits) in enumerate(
-        ((f"scores ÷ √{width}", divided, 2), ("exponentials", grown, 1))
+        ((f"{word}: scores ÷ √{width}", divided, 2), ("exponentials", grown, 1))
     ):
-        d.text_from(RIGHT, MAP + 40 * i + 2, f"{word}: {label}", "query", bold=i == 0)
+        d.text_from(RIGHT, MAP + 40 * i + 2, label, "query")
         texts = [f"{n:.{digits}f}" if n % 1 else f"{n:g}" for n in numbers]
         d.texts(RIGHT + 16, MAP + 40 * i + 20, texts, right=40)
     d.text_from(RIGHT, MAP + 82, f"their sum: {sum(grown):.1f}", "query")
