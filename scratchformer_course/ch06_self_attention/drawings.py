@@ -12,7 +12,7 @@ SHADE = 0.42  # how opaque a weight of 1 is, here and in the live figure
 
 # Each word has a column. To the left are names, to the right the two matrices and, below them, what
 # comes back.
-LEFT, WIDE, RIGHT, WIDTH = 94, 54, 320, 480
+LEFT, WIDE, RIGHT, WIDTH = 76, 48, 274, 422  # so narrow that a phone shows letters of 11 pixels
 SMALL, ROW = 16, 22  # the height of a number, and of a row of the map
 X, Q, K, MAP, V = 30, 150, 174, 206, 302  # where each part begins
 ENDS = (146, 200, 300, 300, 354, 354)  # where the drawing ends at each stage
@@ -29,7 +29,7 @@ def head(stage: str, words: Sequence[str], asks: int = 1, **parts: Table):
     n = STAGES.index(stage)
     tables = {name: [[*map(float, row)] for row in table] for name, table in parts.items()}
     d = Drawing(WIDTH, ENDS[n], size=13)
-    d.row(LEFT, 2, words, (WIDE, 24), [("token", 0.12)] * len(words), bold=True, size=14)
+    d.row(LEFT, 2, words, (WIDE, 24), [("token", 0.12)] * len(words), bold=True)
     told = [_vectors(d, words, tables["x"], stage)]
     for needed, part in enumerate((_queries_and_keys, _map, _values)):
         if n >= (1, 2, 4)[needed]:
@@ -44,9 +44,9 @@ def head(stage: str, words: Sequence[str], asks: int = 1, **parts: Table):
 def _vectors(d, words, x, stage) -> str:
     """The vector of each word, in its column."""
     if stage == "head":
-        d.text_to(LEFT - 8, X + 3.5 * SMALL, "x  (T, C)", "stream", bold=True)
-    elif stage in STAGES[:2]:
-        d.texts(LEFT - 8, X + SMALL / 2, FEATURES, down=SMALL, anchor="end")
+        d.text_to(LEFT - 6, X + 3.5 * SMALL, "x  (T, C)", "stream", bold=True)
+    else:
+        d.texts(LEFT - 6, X + SMALL / 2, FEATURES, down=SMALL, anchor="end")
     _columns(d, X, x, "stream")
     told = []
     for word, vector in zip(words, x, strict=True):
@@ -66,16 +66,15 @@ def _vector(numbers: Sequence[float]) -> str:
 
 def _queries_and_keys(d, words, tables, asks, stage) -> str:
     """A matrix each to the right of the vectors, and what it makes of them below."""
-    for left, top, letter, name in ((RIGHT, Q, "q", "query"), (RIGHT + 80, K, "k", "key")):
+    for left, top, letter, name in ((RIGHT, Q, "q", "query"), (RIGHT + 76, K, "k", "key")):
         matrix, made = tables[f"W_{letter}"], tables[letter]
-        d.text(left + 38, 6, f"W_{letter}", name, mono=True, bold=True)
-        if stage in STAGES[:3]:
-            d.texts(left + 19, 21, ("noun", "verb"), right=38, colour=name)
+        d.text(left + 35, 6, f"W_{letter}", name, mono=True, bold=True)
+        d.texts(left + 17.5, 21, ("noun", "verb"), right=35, colour=name)
         looks = [[(name, 0.3 if number else 0.04) for number in row] for row in matrix]
         for i, row in enumerate(matrix):
-            d.row(left, X + SMALL * i, row, (38, SMALL), looks[i])
+            d.row(left, X + SMALL * i, row, (35, SMALL), looks[i])
         label = f"{letter}  (T, D)" if stage == "head" else name
-        d.text_to(LEFT - 8, top + 11, label, name, bold=True)
+        d.text_to(LEFT - 6, top + 11, label, name, bold=True)
         looks_of = [(name, 0.3 if any(vector) else 0.04) for vector in made]
         d.row(LEFT, top, [*map(_vector, made)], (WIDE, ROW), looks_of)
         if stage == "queries and keys":
@@ -94,7 +93,7 @@ def _map(d, words, tables, asks, stage) -> str:
     told = []
     for t, (word, row) in enumerate(zip(words, tables[name], strict=True)):
         top, is_asking = MAP + ROW * t, t == asks
-        d.text_to(LEFT - 8, top + 11, word, "query", bold=is_asking)
+        d.text_to(LEFT - 6, top + 11, word, "query", bold=is_asking)
         texts = [f"{number:.{digits}f}" for number in row]
         looks: list[tuple] = [("query", SHADE * number / largest) for number in row]
         if stage == "head":  # which has a mask
@@ -108,13 +107,13 @@ def _map(d, words, tables, asks, stage) -> str:
 
 def _arrows(d, words, tables, asks) -> str:
     """The query of the word that asks, and the keys that are not zero, in one plane."""
-    x0, y0, unit = RIGHT + 12, MAP + 62, 33
-    d.line([(x0, y0 - 54), (x0, y0), (x0 + 146, y0)], "muted", width=1)
-    d.text_to(x0 + 146, y0 + 12, "noun", "muted")
+    x0, y0, unit = RIGHT + 8, MAP + 62, 33
+    d.line([(x0, y0 - 54), (x0, y0), (x0 + 138, y0)], "muted", width=1)
+    d.text_to(x0 + 138, y0 + 12, "noun", "muted")
     d.text_from(x0 + 8, y0 - 50, "verb", "muted")
     q = tables["q"][asks]
     d.arrow(x0, y0 - 4, x0 + unit * q[0], y0 - 4 - unit * q[1], "query", width=2.5)
-    d.text_from(x0 + 44, y0 - 16, f"query of {words[asks]}", "query")
+    d.text_from(x0 + 40, y0 - 16, f"query of {words[asks]}", "query")
     told = ""
     for word, key in zip(words, tables["k"], strict=True):
         if any(key):
@@ -134,7 +133,7 @@ def _by_hand(d, word, scores, width) -> None:
     ):
         d.text_from(RIGHT, MAP + 40 * i + 2, label, "query")
         texts = [f"{n:.{digits}f}" if n % 1 else f"{n:g}" for n in numbers]
-        d.texts(RIGHT + 16, MAP + 40 * i + 20, texts, right=40)
+        d.texts(RIGHT + 16, MAP + 40 * i + 20, texts, right=36)
     d.text_from(RIGHT, MAP + 82, f"their sum: {sum(grown):.1f}", "query")
 
 
@@ -145,17 +144,17 @@ def _values(d, words, tables, asks, stage) -> str:
     for t, row in enumerate(context):
         looks = [("value", 0.04 + SHADE * number) for number in row]
         texts = [f"{number:.2f}" for number in row]
-        d.row(RIGHT, MAP + ROW * t, texts, (52, ROW), looks, bold=t == asks)
+        d.row(RIGHT, MAP + ROW * t, texts, (48, ROW), looks, bold=t == asks)
     if stage == "head":
-        d.text_to(LEFT - 8, V + 1.5 * SMALL, "v  (T, E)", "value", bold=True)
+        d.text_to(LEFT - 6, V + 1.5 * SMALL, "v  (T, E)", "value", bold=True)
         d.text_from(RIGHT, Q + 8, "weights  (T, T)", "query", bold=True)
         d.text_from(RIGHT, Q + 28, "= softmax(q kᵀ / √D)", "query")
         d.text_from(RIGHT, V + 10, "context  (T, E)", "value", bold=True)
         d.text_from(RIGHT, V + 30, "= weights @ v", "value")
     else:
-        d.texts(LEFT - 8, V + SMALL / 2, names, down=SMALL, anchor="end", colour="value")
+        d.texts(LEFT - 6, V + SMALL / 2, names, down=SMALL, anchor="end", colour="value")
         d.text_from(RIGHT, Q + 20, "context", "value", bold=True)
-        d.texts(RIGHT + 26, MAP - 12, names, right=52, colour="value")
+        d.texts(RIGHT + 24, MAP - 12, names, right=48, colour="value")
     got = ", ".join(f"{n} {number:.2f}" for n, number in zip(names, context[asks], strict=True))
     hidden = "The mask hides later words. " if stage == "head" else ""
     return f"{hidden}The weights mix the values, three numbers a word: {words[asks]} gets {got}."

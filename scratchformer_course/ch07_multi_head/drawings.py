@@ -102,7 +102,7 @@ def split_and_swap(d):
 
 def worth(rises: Mapping[tuple[int, int], float], apart: Sequence[tuple[int, int]]):
     """How far the loss rises without each head of `apart`, and without the others, end to end."""
-    d, left, unit = Drawing(470, 104, size=14), 112, 270
+    d, left, unit = Drawing(420, 104, size=14), 100, 235
     others = {head: max(0.0, rise) for head, rise in rises.items() if head not in apart}
     told = []
     for i, head in enumerate(apart):
