@@ -1,141 +1,160 @@
-"""The drawings of chapter 06: one word asks, another answers, and its content comes back."""
+"""The drawing of chapter 06: one head on one sentence, which gains a part at every stage."""
 
+import math
 from collections.abc import Sequence
+from typing import Any
 
-from scratchformer_course.kit.canvas import Drawing, drawing
+from scratchformer_course.kit.canvas import Drawing
 
-
-@drawing(470, 226)
-def idea(d):
-    """Four words in a row: the, old, king, sleeps. Above old stands its query, I look for a noun;
-    above king its key, I am a noun. An arrow leads from the query to the key. A thick arrow leads
-    back from king to old: the value, royal. So old learns from king.
-    """
-    for word, left, width, is_at_work in (
-        ("the", 8, 64, False),
-        ("old", 108, 110, True),
-        ("king", 280, 90, True),
-        ("sleeps", 394, 68, False),
-    ):
-        colour = "token" if is_at_work else "muted"
-        d.box(left, 104, width, 42, word, colour, bold=is_at_work, size=16)
-    d.flow(
-        [(84, 36, 140, 34, "I look for a noun", "query"), (270, 36, 110, 34, "I am a noun", "key")],
-        "query",
-    )
-    for x, name, colour in ((154, "1 · query", "query"), (325, "2 · key", "key")):
-        d.text(x, 22, name, colour, bold=True)
-    for x, colour in ((163, "query"), (325, "key")):
-        d.line([(x, 104), (x, 70)], colour)
-    d.arrow(325, 150, 163, 150, "value", bend=38, width=5)
-    d.text(244, 212, "3 · value: “royal” comes back", "value", bold=True)
-
-
-def design(*examples: tuple[str, Sequence[int], Sequence[Sequence[int]]]):
-    """How x takes rows of W_q and of W_k: two examples of a word, its x, and the matrix."""
-    d, parts = Drawing(470, 318), []
-    features = "article adjective noun verb royal aged asleep".split()
-    d.texts(84, 72, features, down=28, anchor="end")
-    styles = ((92, "query", "W_q"), (296, "key", "W_k"))
-    for (word, x, matrix), (left, name, title) in zip(examples, styles, strict=True):
-        d.text(left + 19, 18, "x of", "stream")
-        d.text(left + 19, 38, word, "stream", bold=True)
-        d.text(left + 106, 18, title, name, mono=True, bold=True)
-        d.texts(left + 80, 42, ("noun", "verb"), right=52, colour=name)
-        for i, row in enumerate(matrix):
-            top, fill, taken = 58 + 28 * i, 0.3 * x[i], bool(x[i])
-            d.box(left, top, 38, 28, x[i], "stream", fill, bold=taken)
-            d.row(left + 54, top, row, (52, 28), (name, fill), bold=taken)
-        columns = zip(*matrix, strict=True)
-        result = tuple(sum(a * b for a, b in zip(x, c, strict=True)) for c in columns)
-        d.arrow(left + 106, 256, left + 106, 276, name)
-        d.box(left + 46, 278, 120, 32, f"{name} {result}", name)
-        rows = " and ".join(f for f, taken in zip(features, x, strict=True) if taken)
-        parts.append(
-            f"The vector x of {word} takes {rows} of {title} and makes the {name} {result}"
-        )
-    return d.show(
-        "Two matrices of seven rows, article to asleep, and two columns, noun and verb, beside the "
-        f"vector of a word. Each 1 of the vector takes a row. {'. '.join(parts)}."
-    )
-
-
-def updated(word: str, names: Sequence[str], before: Sequence[float], read: Sequence[float]):
-    """The meaning of a word, what it has read from the others, and both together."""
-    d = Drawing(470, 204)
-    together = [a + b for a, b in zip(before, read, strict=True)]
-    d.texts(212, 14, names, right=104)
-    parts = []
-    for top, label, colour, numbers, digits in (
-        (30, f"{word}, alone", "stream", before, "0.0f"),
-        (86, "it reads", "value", read, "0.2f"),
-        (156, "together", "stream", together, "0.2f"),
-    ):
-        d.text_to(148, top + 21, label, bold=True)
-        looks = [(colour, 0.04 + 0.4 * min(1.0, float(number))) for number in numbers]
-        d.row(164, top, [f"{n:{digits}}" for n in numbers], (96, 42), looks, 104, size=16)
-        parts.append(", ".join(f"{n} {v:.2f}" for n, v in zip(names, numbers, strict=True)))
-    d.plus(40, 107)
-    d.line([(24, 142), (460, 142)])
-    return d.show(
-        f"Three rows of numbers. {word} alone: {parts[0]}. It reads: {parts[1]}. Both added up: "
-        f"{parts[2]}. So the vector of {word} says now what its noun is like."
-    )
-
-
+STAGES = "vectors", "queries and keys", "scores", "weights", "values", "head"
+FEATURES = "article adjective noun verb royal aged asleep".split()
 SHADE = 0.42  # how opaque a weight of 1 is, here and in the live figure
 
+# Each word has a column. To the left are names, to the right the two matrices and, below them, what
+# comes back.
+LEFT, WIDE, RIGHT, WIDTH = 76, 48, 274, 422  # so narrow that a phone shows letters of 11 pixels
+SMALL, ROW = 16, 22  # the height of a number, and of a row of the map
+X, Q, K, MAP, V = 30, 150, 174, 206, 302  # where each part begins
+ENDS = (146, 200, 300, 300, 354, 354)  # where the drawing ends at each stage
 
-def maps(*panels: tuple[str, Sequence[str], Sequence[str], Sequence[Sequence[float]]]):
-    """Attention maps below each other, each with a title, its words that ask and that answer."""
-    wide = min(56, 390 // max(len(answers) for _, _, answers, _ in panels))
-    heights = [38 + bool(title) * 24 + 36 * len(asks) for title, asks, _, _ in panels]
-    d = Drawing(470, sum(heights) + 16 * len(panels) - 8)
-    top, parts = 0, []
-    for (title, asks, answers, weights), height in zip(panels, heights, strict=True):
-        left, start = 270 - wide * len(answers) / 2, top + height - 36 * len(asks)
-        if title:
-            d.text_from(left, top + 12, title, bold=True)
-            parts.append(f"{title}:")
-        d.texts(left + wide / 2, start - 14, answers, right=wide)
-        for y, word, row in zip(range(start, start + height, 36), asks, weights, strict=False):
-            d.text_to(left - 10, y + 18, word, bold=True)
-            looks = [("query", SHADE * float(weight)) for weight in row]
-            d.row(left, y, [f"{weight:.2f}" for weight in row], (wide, 36), looks)
-            most = [a for a, w in zip(answers, row, strict=True) if max(row) - w < 0.005]
-            parts.append(f"{word} gives {float(max(row)):.2f} to {' and to '.join(most)}.")
-        top += height + 16
-    return d.show(
-        "A table of attention weights: a row for each word that asks, a column for each word that "
-        f"answers, and the larger the weight, the darker its cell. {' '.join(parts)}"
-    )
+Table = Sequence[Sequence[Any]]
 
 
-@drawing(470, 526, size=15)
-def pipeline(d):
-    """From top to bottom: x, of shape (T, C), becomes q and k of shape (T, D) and v of shape (T,
-    E). q and k meet in the scores, (T, T). They are divided by the root of D, masked if there is a
-    mask, and a softmax makes weights of each row, (T, T). The weights mix v, that came down at the
-    side, into context vectors, (T, E).
+def head(stage: str, words: Sequence[str], asks: int = 1, **parts: Table):
+    """The head up to this stage, with the row of the word `asks` in bold.
+
+    `parts` are its tables so far: x, then W_q, W_k, q and k, then scores, weights, v and context.
+    In the last stage their shapes take the place of the features' names.
     """
-    d.box(150, 8, 170, 40, "x  (T, C)", "stream")
-    for name, x, colour, shape, x2, y2 in (
-        ("q", 70, "query", "(T, D)", 88, 68),
-        ("k", 215, "key", "(T, D)", 258, 80),
-        ("v", 398, "value", "(T, E)", 382, 68),
+    n = STAGES.index(stage)
+    tables = {name: [[*map(float, row)] for row in table] for name, table in parts.items()}
+    d = Drawing(WIDTH, ENDS[n], size=13)
+    d.row(LEFT, 2, words, (WIDE, 24), [("token", 0.12)] * len(words), bold=True)
+    told = [_vectors(d, words, tables["x"], stage)]
+    for needed, part in enumerate((_queries_and_keys, _map, _values)):
+        if n >= (1, 2, 4)[needed]:
+            told.append(part(d, words, tables, asks, stage))
+    if stage == "scores":
+        told[-1] += _arrows(d, words, tables, asks)
+    if stage == "weights":
+        _by_hand(d, words[asks], tables["scores"][asks], len(tables["q"][0]))
+    return d.show(f"{'The drawing before, with one part more. ' if n else ''}{told[-1]}")
+
+
+def _vectors(d, words, x, stage) -> str:
+    """The vector of each word, in its column."""
+    if stage == "head":
+        d.text_to(LEFT - 6, X + 3.5 * SMALL, "x  (T, C)", "stream", bold=True)
+    else:
+        d.texts(LEFT - 6, X + SMALL / 2, FEATURES, down=SMALL, anchor="end")
+    _columns(d, X, x, "stream")
+    told = []
+    for word, vector in zip(words, x, strict=True):
+        ones = [name for name, number in zip(FEATURES, vector, strict=True) if number]
+        told.append(f"{word} is {' and '.join(ones)}")
+    return f"Each word has a column with the seven numbers of its vector: {', '.join(told)}."
+
+
+def _columns(d, top, vectors, colour) -> None:
+    rows = [*zip(*vectors, strict=True)]
+    d.cells(LEFT, top, rows, (WIDE, SMALL), lambda i, j: (colour, 0.04 + 0.3 * rows[i][j]))
+
+
+def _vector(numbers: Sequence[float]) -> str:
+    return f"({', '.join(f'{number:g}' for number in numbers)})"
+
+
+def _queries_and_keys(d, words, tables, asks, stage) -> str:
+    """A matrix each to the right of the vectors, and what it makes of them below."""
+    for left, top, letter, name in ((RIGHT, Q, "q", "query"), (RIGHT + 76, K, "k", "key")):
+        matrix, made = tables[f"W_{letter}"], tables[letter]
+        d.text(left + 35, 6, f"W_{letter}", name, mono=True, bold=True)
+        d.texts(left + 17.5, 21, ("noun", "verb"), right=35, colour=name)
+        looks = [[(name, 0.3 if number else 0.04) for number in row] for row in matrix]
+        for i, row in enumerate(matrix):
+            d.row(left, X + SMALL * i, row, (35, SMALL), looks[i])
+        label = f"{letter}  (T, D)" if stage == "head" else name
+        d.text_to(LEFT - 6, top + 11, label, name, bold=True)
+        looks_of = [(name, 0.3 if any(vector) else 0.04) for vector in made]
+        d.row(LEFT, top, [*map(_vector, made)], (WIDE, ROW), looks_of)
+        if stage == "queries and keys":
+            d.text_from(RIGHT, top + 11, f"{letter} = x @ W_{letter}", name, mono=True)
+    told = (
+        f"{word} has the query {_vector(q)} and the key {_vector(k)}"
+        for word, q, k in zip(words, tables["q"], tables["k"], strict=True)
+    )
+    return f"The matrices W_q and W_k make of each vector a query and a key: {', '.join(told)}."
+
+
+def _map(d, words, tables, asks, stage) -> str:
+    """Scores, or weights: a row for each word that asks, a column for each that answers."""
+    name = "scores" if stage == "scores" else "weights"
+    digits, largest = (0, 4) if name == "scores" else (2, 1)
+    told = []
+    for t, (word, row) in enumerate(zip(words, tables[name], strict=True)):
+        top, is_asking = MAP + ROW * t, t == asks
+        d.text_to(LEFT - 6, top + 11, word, "query", bold=is_asking)
+        texts = [f"{number:.{digits}f}" for number in row]
+        looks: list[tuple] = [("query", SHADE * number / largest) for number in row]
+        if stage == "head":  # which has a mask
+            texts[t + 1 :] = [""] * (len(row) - t - 1)
+            looks[t + 1 :] = [("muted", 0.04, True)] * (len(row) - t - 1)
+        d.row(LEFT, top, texts, (WIDE, ROW), looks, bold=is_asking)
+        most = [w for w, number in zip(words, row, strict=True) if max(row) - number < 0.005]
+        told.append(f"{word} gives {max(row):.{digits}f} to {' and '.join(most)}")
+    return f"A table of {name}, a row for each word that asks: {', '.join(told)}."
+
+
+def _arrows(d, words, tables, asks) -> str:
+    """The query of the word that asks, and the keys that are not zero, in one plane."""
+    x0, y0, unit = RIGHT + 8, MAP + 62, 33
+    d.line([(x0, y0 - 54), (x0, y0), (x0 + 138, y0)], "muted", width=1)
+    d.text_to(x0 + 138, y0 + 12, "noun", "muted")
+    d.text_from(x0 + 8, y0 - 50, "verb", "muted")
+    q = tables["q"][asks]
+    d.arrow(x0, y0 - 4, x0 + unit * q[0], y0 - 4 - unit * q[1], "query", width=2.5)
+    d.text_from(x0 + 40, y0 - 16, f"query of {words[asks]}", "query")
+    told = ""
+    for word, key in zip(words, tables["k"], strict=True):
+        if any(key):
+            x, y = x0 + unit * key[0], y0 + 3 * key[0] - unit * key[1]
+            d.arrow(x0, y0 + 3 * key[0], x, y, "key", width=2.5)
+            d.text_from(x0 + 8 if key[1] else x0, y if key[1] else y0 + 14, f"key of {word}", "key")
+            told += f" The key of {word} points to {_vector(key)}."
+    return f" Beside it, arrows: the query of {words[asks]} points to {_vector(q)}.{told}"
+
+
+def _by_hand(d, word, scores, width) -> None:
+    """From the scores of one word to its weights, step by step."""
+    divided = [score / math.sqrt(width) for score in scores]
+    grown = [math.exp(number) for number in divided]
+    for i, (label, numbers, digits) in enumerate(
+        ((f"{word}: scores ÷ √{width}", divided, 2), ("exponentials", grown, 1))
     ):
-        d.arrow(235 + (x - 235) * 0.35, 48, x, 98, colour)
-        d.box(x - 55, 100, 110, 40, f"{name}  {shape}", colour)
-        d.text(x2, y2, f"× W_{name}", colour, size=14, mono=True)
-    d.arrow(70, 140, 112, 180, "query")
-    d.arrow(215, 140, 174, 180, "key")
-    steps = ("scores = q kᵀ  (T, T)", "÷ √D", "mask (if any)", "softmax of each row")
-    looks = [("ink", 0.12), ("ink", 0.12), ("muted", 0.12, True), ("ink", 0.12), ("ink", 0.12)]
-    boxes = [
-        (40, 182 + 58 * i, 206, 38, step, *look)
-        for i, (step, look) in enumerate(zip((*steps, "weights  (T, T)"), looks, strict=True))
-    ]
-    d.flow([*boxes, (40, 476, 413, 42, "weights @ v = context  (T, E)", "value")])
-    reasons = ("each with each", "keeps them small", "hides words", "sum 1")
-    d.texts(254, 201, reasons, down=58, anchor="start", size=14)
-    d.arrow(398, 140, 398, 474, "value", width=2.5)
+        d.text_from(RIGHT, MAP + 40 * i + 2, label, "query")
+        texts = [f"{n:.{digits}f}" if n % 1 else f"{n:g}" for n in numbers]
+        d.texts(RIGHT + 16, MAP + 40 * i + 20, texts, right=36)
+    d.text_from(RIGHT, MAP + 82, f"their sum: {sum(grown):.1f}", "query")
+
+
+def _values(d, words, tables, asks, stage) -> str:
+    """The values below their columns, and to the right of the map what the weights make of them."""
+    v, context, names = tables["v"], tables["context"], FEATURES[4:]
+    _columns(d, V, v, "value")
+    for t, row in enumerate(context):
+        looks = [("value", 0.04 + SHADE * number) for number in row]
+        texts = [f"{number:.2f}" for number in row]
+        d.row(RIGHT, MAP + ROW * t, texts, (48, ROW), looks, bold=t == asks)
+    if stage == "head":
+        d.text_to(LEFT - 6, V + 1.5 * SMALL, "v  (T, E)", "value", bold=True)
+        d.text_from(RIGHT, Q + 8, "weights  (T, T)", "query", bold=True)
+        d.text_from(RIGHT, Q + 28, "= softmax(q kᵀ / √D)", "query")
+        d.text_from(RIGHT, V + 10, "context  (T, E)", "value", bold=True)
+        d.text_from(RIGHT, V + 30, "= weights @ v", "value")
+    else:
+        d.texts(LEFT - 6, V + SMALL / 2, names, down=SMALL, anchor="end", colour="value")
+        d.text_from(RIGHT, Q + 20, "context", "value", bold=True)
+        d.texts(RIGHT + 24, MAP - 12, names, right=48, colour="value")
+    got = ", ".join(f"{n} {number:.2f}" for n, number in zip(names, context[asks], strict=True))
+    hidden = "The mask hides later words. " if stage == "head" else ""
+    return f"{hidden}The weights mix the values, three numbers a word: {words[asks]} gets {got}."

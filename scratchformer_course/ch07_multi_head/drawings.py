@@ -1,8 +1,9 @@
-"""The drawings of chapter 7: two pairs with one middle, heads, and their split."""
+"""The drawings of chapter 7: two pairs with one middle, heads, their split, and their worth."""
 
 import math
+from collections.abc import Mapping, Sequence
 
-from scratchformer_course.kit.canvas import drawing
+from scratchformer_course.kit.canvas import Drawing, drawing
 
 LIGHT, DARK = 0.1, 0.45  # two heads side by side
 
@@ -97,3 +98,27 @@ def split_and_swap(d):
         part = slice(3 * h, 3 * h + 3)
         d.cells(328, 26 + 90 * h, [row[part] for row in table], (26, 26), halves[part])
     d.texts(301, 65, ("head 1", "head 2"), down=90, colour="muted")
+
+
+def worth(rises: Mapping[tuple[int, int], float], apart: Sequence[tuple[int, int]]):
+    """How far the loss rises without each head of `apart`, and without the others, end to end."""
+    d, left, unit = Drawing(420, 104, size=14), 100, 235
+    others = {head: max(0.0, rise) for head, rise in rises.items() if head not in apart}
+    told = []
+    for i, head in enumerate(apart):
+        name, y = f"head {head[0]}.{head[1]}", 4 + 34 * i
+        d.text_to(left - 10, y + 13, name, bold=True)
+        d.box(left, y, round(unit * rises[head]), 26, "", "stream", DARK)
+        d.text_from(left + round(unit * rises[head]) + 8, y + 13, f"{rises[head]:.2f}")
+        told.append(f"{name} {rises[head]:.2f}")
+    x, y = left, 4 + 34 * len(apart)
+    d.text_to(left - 10, y + 13, "the others", bold=True)
+    for rise in sorted(others.values(), reverse=True):
+        d.box(round(x), y, max(1, round(unit * rise)), 26, "", "value", LIGHT + 0.1)
+        x += unit * rise
+    total = sum(rises[head] for head in others)
+    d.text_from(round(x) + 10, y + 13, f"{total:.2f}")
+    return d.show(
+        f"Bars for the rise of the loss, in nats: {', '.join(told)}, and {len(others)} short ones "
+        f"for the other heads, end to end, which together reach {total:.2f}."
+    )
