@@ -78,6 +78,15 @@ def differences_of_two_shapes(draw):
         yield (numbers, *given), told
 
 
+@figure("ch00_primer", "F.score")
+def losses_of_a_column(draw):
+    """What PyTorch says of a forecast with the chapter's bug."""
+    measured = torch.tensor(DEGREES[:3]).double()
+    for said in itertools.product((14, 17, 20, 26), repeat=3):
+        column = torch.tensor(said).double()[:, None]
+        yield (list(said), DEGREES[:3]), (column - measured).square().mean().item()
+
+
 @figure("ch01_bpe", "F.label", 0)
 def how_a_token_is_written(draw):
     tokens = [bytes([i]) for i in range(256)]
