@@ -418,11 +418,11 @@ def test_labels_of_words_never_cover_each_other_and_the_chosen_word_has_one():
         assert a[0] > b[2] or b[0] > a[2] or a[1] > b[3] or b[1] > a[3]
 
 
-def test_words_are_trained_on_the_chapters_pairs_and_without_the_push_all_point_one_way():
+def test_without_the_push_all_words_point_one_way_and_with_it_the_same_table_comes_apart():
     body = """const { text, known, ids } = input.settings;
       const spoken = course.wordTraining.speeches(text);
+      const training = course.wordTraining.newTraining(spoken, known);
       const mean = (steps, negatives) => {
-        const training = course.wordTraining.newTraining(spoken, known);
         training.run(steps, 0.05, negatives);
         return course.wordTraining.cosinesOf(training.units(ids)).mean;
       };
