@@ -60,7 +60,7 @@ course.define("ch00_primer", () => {
       const right = said.filter((number, i) => number === measured[i]).length;
       status.textContent =
         `${right} of ${measured.length} days right. Your loss is ${format(score(said, measured), 1)}; ` +
-        `the rival, who is right on 1, has ${format(rival, 1)}.`;
+        `the rival, who is right on one day, has ${format(rival, 1)}.`;
     }
     tell();
     return el("div.sx-forecast", [
