@@ -1,5 +1,7 @@
 """The exercises of chapter 0, the optional primer."""
 
+import math
+
 import torch
 
 from scratchformer_course.kit.checks.cases import drawn, normal
@@ -9,7 +11,59 @@ from scratchformer_course.kit.checks.question import number
 
 A = torch.tensor([[1.0, -1.5, 0.0], [0.25, 1.0, 3.0]])
 B = torch.tensor([[1.0, 0.0, 2.0, 5.0], [3.0, 0.25, 0.0, 1.0], [0.0, 2.0, -1.5, 2.0]])
-X = torch.tensor([[1.0, 3.0, 5.0], [2.0, 2.0, 8.0], [-4.0, 0.0, 7.0], [0.5, 0.0, 1.0]])
+
+
+def right_shape_of(a, b):
+    axes = max(len(a), len(b))
+    a = (1,) * (axes - len(a)) + a
+    b = (1,) * (axes - len(b)) + b
+    return tuple(max(x, y) for x, y in zip(a, b, strict=True))
+
+
+def _shapes(draw):
+    """Two shapes that fit: both made of one, by leaving axes out and setting lengths to 1."""
+    whole = [draw.size(2, 5, 40) for _ in range(draw.randint(1, 4))]
+
+    def side():
+        first = draw.randint(0, len(whole))
+        return tuple(draw.choice((1, n)) for n in whole[first:])
+
+    return side(), side()
+
+
+shape_of = exercise(
+    "0.1",
+    "shape_of(a, b) -> the shape of the difference of two tensors of the shapes a and b",
+    cases=(
+        ((3, 1), (3,)),
+        ((2, 3), (3,)),
+        ((2, 3), (2, 1)),
+        ((4, 4), (4, 4)),
+        ((5, 1, 3), (2, 1)),
+        ((), (6,)),
+        ((1,), (7, 1)),
+    ),
+    more=drawn(12, _shapes, ties=False),
+    right=[right_shape_of],
+    hints=[
+        "How do you make the shorter shape as long as the other, if both are aligned on the right?",
+        "Put `(1,) * (axes - len(a))` before `a`, the same before `b`, and take the larger length "
+        "of each pair: `tuple(... for x, y in zip(a, b))`.",
+    ],
+    question=number(
+        "How many numbers are in `a - b`, if `a` has the shape (4, 1, 3) and `b` the shape (2, 3)?",
+        lambda f: math.prod(f((4, 1, 3), (2, 3))),
+        digits=0,
+    ),
+    mistakes={
+        "(1,) * (axes - len(a)) + a -> a + (1,) * (axes - len(a))\n"
+        "(1,) * (axes - len(b)) + b -> b + (1,) * (axes - len(b))": "The shorter shape is filled "
+        "up on the right: align both on the right, so that a missing axis is on the left",
+        "max(x, y) -> min(x, y)": "Of two lengths that fit, the copies reach the larger one",
+        "tuple(max(x, y) for x, y in zip(a, b, strict=True)) -> a": "This is the shape of `a` "
+        "alone: `b` may be longer on some axis",
+    },
+)
 
 
 def right_matrix_product(a, b):
@@ -26,7 +80,7 @@ def _factors(draw):
 
 
 matrix_product = exercise(
-    "0.1",
+    "0.2",
     "matrix_product(a: (n, k), b: (k, m)) -> (n, m), by rows and columns",
     cases=((A, B),),
     more=drawn(12, _factors),
@@ -57,43 +111,4 @@ matrix_product = exercise(
             lambda a, b: a * b,
         ),
     ],
-)
-
-
-def right_standardise(x):
-    mean = x.mean(dim=1, keepdim=True)  # (T, 1)
-    variance = x.var(dim=1, keepdim=True, unbiased=False)  # (T, 1)
-    return (x - mean) / variance.sqrt()  # (T, C)
-
-
-def _rows(draw):
-    return (3 * normal(draw, draw.size(1, 5, 40), draw.size(2, 9, 40)) - 1,)
-
-
-standardise = exercise(
-    "0.2",
-    "standardise(x: (T, C)) -> (T, C), each row with mean 0 and variance 1",
-    cases=(X, torch.tensor([[0.002, 0.003, 0.004], [1000.0, 1000.5, 1001.0]])),
-    more=drawn(12, _rows, ties=False),
-    right=[right_standardise],
-    hints=[
-        "Which shape must the means have, so that each row meets its own?",
-        "`mean = x.mean(dim=1, keepdim=True)`, the variance in the same way with "
-        "`unbiased=False`, and then `(x - mean) / ...`.",
-    ],
-    question=number(
-        "`x` has the rows [2, 2, 2, 6] and [3, 3, 9, 9]. What is the last number of row 0 of "
-        "`standardise(x)`? Give two digits after the point.",
-        lambda f: f(torch.tensor([[2.0, 2, 2, 6], [3, 3, 9, 9]]))[0, 3],
-    ),
-    mistakes={
-        "dim=1 -> dim=0": "Mean and variance are taken down the columns: each row has its own, "
-        "so `dim=1`",
-        "variance.sqrt() -> variance": "The rows are divided by their variance: divide by its "
-        "square root",
-        ", unbiased=False -> ": "The variance is a little too large: PyTorch divides by n − 1 "
-        "unless `unbiased=False`",
-        ", keepdim=True -> ": "`x.mean(dim=1)` has the shape (T,): `keepdim=True` keeps it "
-        "upright, (T, 1)",
-    },
 )

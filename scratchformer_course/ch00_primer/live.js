@@ -1,9 +1,10 @@
-// Two shapes to set: a forecast and what was measured, each a row or a column of one to four numbers.
-// The copies that broadcasting makes are drawn, and the difference, and its score is told.
+// Three forecasts to set, which the chapter's first program scores. And two shapes to set: a forecast
+// and what was measured, each a row or a column of one to four numbers. The copies that broadcasting
+// makes are drawn, and the difference, and its score is told.
 
 course.define("ch00_primer", () => {
   const { el, choice, newSwitch, note, newStatus, drawing, words, describe } = course.live;
-  const { format, sum, listOf } = course.live;
+  const { format, sum, listOf, slider } = course.live;
   const [CELL, STEP, TOP] = [30, 160, 52]; // of the drawing: a cell, from table to table, the first row
   const SIZES = [1, 2, 3, 4];
 
@@ -40,7 +41,34 @@ course.define("ch00_primer", () => {
     return { error: "", shape, said, was, rows, loss };
   }
 
-  // ---- the figure ----
+  // What the chapter's program says of a forecast: a column of numbers, while the measured are a row
+  function score(said, measured) {
+    const squares = said.flatMap((a) => measured.map((b) => (a - b) ** 2));
+    return sum(squares) / squares.length;
+  }
+
+  // ---- the figures ----
+
+  // A forecast of one's own
+  function buildForecast({ measured, rival }) {
+    const status = newStatus();
+    const days = measured.map((value, i) =>
+      slider(`Day ${i + 1}`, { min: 14, max: 26, value, show: (x) => `${x} °C` }, tell),
+    );
+    function tell() {
+      const said = days.map((day) => day.get());
+      const right = said.filter((number, i) => number === measured[i]).length;
+      status.textContent =
+        `${right} of ${measured.length} days right. Your loss is ${format(score(said, measured), 1)}; ` +
+        `the rival, who is right on one day, has ${format(rival, 1)}.`;
+    }
+    tell();
+    return el("div.sx-forecast", [
+      ...days.map((day) => day.element),
+      status,
+      note(`Measured: ${measured.join(", ")} °C.`),
+    ]);
+  }
 
   // A table at one of three places; look(i, j) is the class of a cell
   function cells(place, name, rows, look) {
@@ -121,5 +149,6 @@ course.define("ch00_primer", () => {
   }
 
   course.figures.two_shapes = build;
-  return { subtract };
+  course.figures.own_forecast = buildForecast;
+  return { subtract, score };
 });

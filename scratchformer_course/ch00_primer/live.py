@@ -1,11 +1,34 @@
-"""Two shapes to set: a forecast minus what was measured, with the copies of broadcasting."""
+"""Three forecasts to set and score; two shapes to set, with the copies of broadcasting."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
 
 from scratchformer_course.kit.figure.live_figure import LiveFigure
 from scratchformer_course.kit.figure.still import table
 
 DEGREES = [17, 20, 23, 26]  # of the forecast and of the measurements: every forecast comes true
+
+
+def own_forecast(loss: Callable[[Tensor], float], rival: float) -> LiveFigure:
+    """Three forecasts, which the reader sets, scored as the chapter's program scores a column.
+
+    `loss` is the program's; the still figure holds what it says of four forecasts, and `rival` is
+    what it says of the average, said every day.
+    """
+    measured = DEGREES[:3]
+    tried = measured, [18, 20, 22], [19, 20, 21], [20, 20, 20]
+    rows = [
+        (", ".join(map(str, said)), f"{loss(torch.tensor(said).float()[:, None]):.1f}")
+        for said in tried
+    ]
+    still = (
+        "<p>This figure is live where JavaScript runs: there you set the three forecasts. Here is "
+        f"the loss of {len(tried)} of them; measured were {', '.join(map(str, measured))}.</p>"
+    )
+    settings = {"measured": measured, "rival": rival}
+    return LiveFigure("own_forecast", settings, still + table(("forecast", "loss"), rows))
 
 
 def two_shapes(difference: Sequence[Sequence[float]]) -> LiveFigure:

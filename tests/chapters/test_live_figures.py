@@ -78,6 +78,15 @@ def differences_of_two_shapes(draw):
         yield (numbers, *given), told
 
 
+@figure("ch00_primer", "F.score")
+def losses_of_a_column(draw):
+    """What PyTorch says of a forecast with the chapter's bug."""
+    measured = torch.tensor(DEGREES[:3]).double()
+    for said in itertools.product((14, 17, 20, 26), repeat=3):
+        column = torch.tensor(said).double()[:, None]
+        yield (list(said), DEGREES[:3]), (column - measured).square().mean().item()
+
+
 @figure("ch01_bpe", "F.label", 0)
 def how_a_token_is_written(draw):
     tokens = [bytes([i]) for i in range(256)]
@@ -409,11 +418,11 @@ def test_labels_of_words_never_cover_each_other_and_the_chosen_word_has_one():
         assert a[0] > b[2] or b[0] > a[2] or a[1] > b[3] or b[1] > a[3]
 
 
-def test_words_are_trained_on_the_chapters_pairs_and_without_the_push_all_point_one_way():
+def test_without_the_push_all_words_point_one_way_and_with_it_the_same_table_comes_apart():
     body = """const { text, known, ids } = input.settings;
       const spoken = course.wordTraining.speeches(text);
+      const training = course.wordTraining.newTraining(spoken, known);
       const mean = (steps, negatives) => {
-        const training = course.wordTraining.newTraining(spoken, known);
         training.run(steps, 0.05, negatives);
         return course.wordTraining.cosinesOf(training.units(ids)).mean;
       };

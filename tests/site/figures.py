@@ -225,6 +225,7 @@ class Figure(NamedTuple):
 
 # what a reader does with a figure that a chapter stores
 STORED = {
+    "own_forecast": doing(Day_1=20, Day_3=20),
     "two_shapes": lambda page: page.get_by_role("switch", name="keepdim of forecast").check(),
     "merges": doing("All merges", Text=LONG_WORDS),
     "real_tokens": doing(Text=LONG_WORDS),

@@ -112,6 +112,26 @@ def test_each_guess_is_followed_by_the_one_answer_under_its_cover(site):
             assert not answer.select(".course-guess"), "no question stands under a cover"
 
 
+BACK = re.compile(r"(This|That|These|Those|It|They|So)\b")  # a word that needs what is before it
+
+
+def test_after_a_cover_the_open_text_begins_anew_and_no_lead_in_is_covered(site):
+    faults = []
+    for name in toc_pages():
+        article = parsed(site / f"{name}.html").article
+        for answer in article.select(".course-guess-answer"):
+            inside = answer.find_all("p")
+            after = answer.find_next_sibling()
+            while after is not None and "course-guess-end" in after.get("class", []):
+                after = after.find_next_sibling()
+            covered = inside[-1].get_text().strip() if inside else ""
+            if after is not None and covered.endswith(":"):
+                faults.append((name, answer["data-question"], "a lead-in is covered", covered))
+            if after is not None and after.name == "p" and BACK.match(text := after.get_text()):
+                faults.append((name, answer["data-question"], "refers back", text))
+    assert faults == []
+
+
 @pytest.fixture
 def address(site):
     return (site / f"{PAGE}.html").as_uri()
