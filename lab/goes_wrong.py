@@ -10,10 +10,13 @@ starts     100 steps at a rate of 0.01: with a warm-up, a clip, both or neither,
            first step moves the matrices, as a share of their length
 bad_batch  a batch of one letter alone after 150 healthy steps: what three steps do to the loss,
            with and without a clip, for two values of beta2; and how often a clip acts before that
+tab        the trainer of the page "Train it in this tab", in Node.js, with its rates times a
+           factor: the loss on validation, null where it is no number
 """
 
 import argparse
 import math
+import shutil
 from collections import Counter, defaultdict
 from functools import partial
 from itertools import product
@@ -25,19 +28,24 @@ from torch import Tensor
 from torch.nn.utils import clip_grad_norm_
 
 from lab import runs
+from lab.tab import in_node
+from lab.taken_apart import Runner
 from scratchformer.data.batches import random_batch
 from scratchformer.models import GPT, GPTConfig
 from scratchformer.training import evaluate
+from scratchformer_course.tab_trainer.race import CONFIG, TRAINING
 
 T, B, SEEDS = 32, 16, range(3)
 SIZES: dict[str, Any] = {"context_length": T, "d_model": 64, "n_heads": 4, "n_layers": 2}
 ONE_BATCH: dict[str, Any] = {"rate": 0.003, "steps": 300, "steps_with_fault": 150}
 STARTS: dict[str, Any] = {"rate": 0.01, "steps": 100, "warmup": 50, "clip": 1.0}
 BAD_BATCH: dict[str, Any] = {"rate": 0.004, "warmup": 20, "after": 150, "betas2": (0.95, 0.999)}
+FACTORS = (0.125, 1.0, 8.0)
 SETTINGS: dict[str, Any] = {
     name: SIZES | {"batch": B, "seeds": [*SEEDS]} | part
     for name, part in (("one_batch", ONE_BATCH), ("starts", STARTS), ("bad_batch", BAD_BATCH))
 }
+SETTINGS["tab"] = {"config": CONFIG, "training": TRAINING, "factors": FACTORS, "seeds": [*SEEDS]}
 
 
 class Run:
@@ -155,6 +163,20 @@ def bad_batch_part(splits: dict, V: int, shorter: int) -> dict:
     return {"beta2": found}
 
 
+def tab_part(options: argparse.Namespace) -> dict:
+    runner = Runner(options.quick)
+    found: dict[str, list] = {str(factor): [] for factor in FACTORS}
+    if not shutil.which("node"):
+        return {"factors": found}
+    for factor, seed in product(FACTORS, SEEDS):
+        rates = {name: TRAINING[name] * factor for name in ("lr", "muon_lr")}
+        few = {"steps": 3} if options.quick else {}
+        loss = in_node(runner, seed, CONFIG, TRAINING | rates | few)["loss"]
+        found[str(factor)].append(None if loss is None else round(loss, 3))
+        print(factor, seed, loss, flush=True)
+    return {"factors": found}
+
+
 def measure(part: Any, options: argparse.Namespace) -> dict:
     """A part, with a shorter text to score."""
     splits, V = runs.load_splits(write=options.write)
@@ -167,6 +189,7 @@ PARTS = {
     "one_batch": partial(measure, one_batch_part),
     "starts": partial(measure, starts_part),
     "bad_batch": partial(measure, bad_batch_part),
+    "tab": tab_part,
 }
 main = runs.script(__doc__, "goes_wrong", PARTS, SETTINGS, threads=1)
 
