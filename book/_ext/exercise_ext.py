@@ -132,10 +132,11 @@ def quieten_choice(block: nodes.literal_block) -> None:
 
 
 def inline(text: str) -> str:
-    """HTML of a text with `code` and *words* in it, as a table has them."""
-    marked = escape(text, quote=False)
-    marked = re.sub("`([^`]+)`", r'<code class="literal">\1</code>', marked)
-    return re.sub(r"\*(\w[^*]*)\*", r"<em>\1</em>", marked)
+    """HTML of a text with `code` and *words* in it, as a table has them. In code an * is an *."""
+    parts = escape(text, quote=False).split("`")  # every other one is code
+    parts[::2] = [re.sub(r"\*(\w[^*]*)\*", r"<em>\1</em>", words) for words in parts[::2]]
+    parts[1::2] = [f'<code class="literal">{code}</code>' for code in parts[1::2]]
+    return "".join(parts)
 
 
 def sentence(text: str) -> str:

@@ -59,14 +59,6 @@ WRONG = {
         "torch.multinomial(p -> torch.multinomial(p.where(p >= p.topk(min(50, len(p)))[0][-1], 0)",
     ],
     "only_the_king": ["= 12 -> = 1200\n-30.0 -> -3590.0"],
-    "warmup_cosine": [
-        " / 2 -> / 2 if warmup else lr",
-        "progress = ( -> progress = warmup / warmup * (",
-    ],
-    "update": [
-        "in batches -> in batches[:3]",
-        "optimizer.step() -> torch.optim.SGD(model.parameters(), 0.5).step()",
-    ],
     "surest_gap": [
         "int(p.masked_fill -> "
         "int((2 * p - logits[0].softmax(-1).topk(2).values.sum(-1)).masked_fill",
