@@ -97,7 +97,6 @@ WRONG = {
         "x.float() -> x.detach().float()",
         "weight * (wide -> (weight.float() * wide",
     ],
-    "look_up": ["range(len(ids) - 3, -1, -1) -> range(len(ids) - 3, max(-1, len(ids) - 35), -1)"],
     "accepted": [
         "in enumerate(draft) -> in enumerate(draft[:8])\nlen(draft), -> len(draft[:8]),",
         ">= p[i, token] -> > p[i, token]",
