@@ -99,6 +99,7 @@ no_repeat = exercise(
         (torch.tensor([2.0, -1.0, 1.0]), [0, 1], 4),  # the text is shorter than a run
         (torch.tensor([2.0, -1.0, 1.0, 0.0]), [2, 0, 2], 1),  # each token once
         (torch.tensor([2.0, -1.0, 1.0, 0.0]), [1, 0, 3], 2),
+        (torch.zeros(56), [3, 4, 5, *range(6, 56), 3, 4], 3),
     ),
     more=drawn(20, _texts),
     praise="`no_repeat` is right: it forbids every token that would repeat a run, and no other.",

@@ -77,6 +77,10 @@ WRONG = {
         "logits[0].softmax(dim=-1) -> (logits[0].exp() / logits[0].exp().sum(-1, keepdim=True))",
         "logits[0].softmax(dim=-1) -> logits[0].softmax(dim=-1).round(decimals=2)",
     ],
+    "no_repeat": [
+        "range(len(ids) - n + 1) -> range(max(0, len(ids) - 40), len(ids) - n + 1)",
+        "logits.clone() -> logits",
+    ],
     "cached_step": ["q @ keys.T -> q @ keys[-9:].T\n@ values, -> @ values[-9:],"],
     "DecoderBlock": [
         f"self.mlp(x){DROPS.format('self.mlp(x)')}",
