@@ -68,97 +68,60 @@ nucleus = exercise(
 )
 
 
-def right_cached_step(q, k, v, keys, values):
-    keys = torch.cat([keys, k])  # (S + 1, D)
-    values = torch.cat([values, v])  # (S + 1, D)
-    scores = q @ keys.T / math.sqrt(q.shape[-1])  # (1, S + 1)
-    return scores.softmax(dim=-1) @ values, keys, values
+def right_no_repeat(logits, ids, n):
+    logits = logits.clone()
+    last = ids[len(ids) - (n - 1) :]  # a run of n would begin with these
+    for i in range(len(ids) - n + 1):
+        if ids[i : i + n - 1] == last:
+            logits[ids[i + n - 1]] = -math.inf
+    return logits
 
 
-def _random(*shape):
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(sum(shape)))
+def _texts(draw):
+    """Texts of few tokens, in which runs come again, overlap, or are missing."""
+    V, n = draw.choice([3, 4, 6, 40]), draw.randint(1, 4)
+    ids = [draw.randrange(V) for _ in range(draw.size(1, 16, 120))]
+    return normal(draw, V + 1), ids, n
 
 
-def _output_after_two(cached_step):
-    first, cached = torch.ones(1, 1), torch.tensor([[2.0], [4.0]])
-    return cached_step(first, first, 12 * first, torch.ones(2, 1), cached)[0]
+def _chance_of_3(no_repeat):
+    logits = no_repeat(torch.zeros(5), [3, 1, 4, 2, 1, 0, 3, 1, 2, 3, 1], 3)
+    return logits.softmax(dim=-1)[3]
 
 
-cached_step = exercise(
+no_repeat = exercise(
     "12.2",
-    "cached_step(q, k, v: each (1, D), keys, values: (S, D)) -> (output (1, D), keys, values)",
-    cases=[  # exp overflows in the last
-        (*size * _random(3, 1, D), *size * _random(2, S, D))
-        for S, D, size in ((3, 9, 1), (0, 4, 1), (60, 5, 1), (7, 9, 12))
-    ],
-    right=[right_cached_step],
+    "no_repeat(logits: (V,), ids: a list, n) -> (V,): the logits, but -inf for each token with "
+    "which the last n tokens would be a run of n that ids has already",
+    cases=(
+        (torch.tensor([-1.0, 2.0, 0.5, -3.0, 1.0]), [3, 1, 4, 2, 1, 0, 3, 1, 2, 3, 1], 3),
+        (torch.tensor([2.0, -1.0, 1.0]), [0, 0, 0], 3),  # the two places overlap
+        (torch.tensor([2.0, -1.0, 1.0]), [0, 1], 4),  # the text is shorter than a run
+        (torch.tensor([2.0, -1.0, 1.0, 0.0]), [2, 0, 2], 1),  # each token once
+        (torch.tensor([2.0, -1.0, 1.0, 0.0]), [1, 0, 3], 2),
+        (torch.zeros(56), [3, 4, 5, *range(6, 56), 3, 4], 3),
+    ),
+    more=drawn(20, _texts),
+    praise="`no_repeat` is right: it forbids every token that would repeat a run, and no other.",
+    right=[right_no_repeat],
     hints=[
-        "Which keys may the new token see: is its own among them?",
-        "`keys = torch.cat([keys, k])`, and the values likewise. One row of scores is left, "
-        "`q @ keys.T / D**0.5`.",
+        "The text ends in a, b, and n is 3. Where else does it have a, b, and what follows there?",
+        "The last n - 1 tokens are `ids[len(ids) - (n - 1) :]`. Where `ids[i : i + n - 1]` equals "
+        "them, the logit of `ids[i + n - 1]` becomes ...",
     ],
     question=number(
-        "A head with D = 1. The query is 1, and so are all keys: two in the cache and the new one. "
-        "The cache holds the values 2 and 4, and the new value is 12. What is the output?",
-        _output_after_two,
-        digits=0,
+        "All five logits are 0, `ids` is 3, 1, 4, 2, 1, 0, 3, 1, 2, 3, 1, and n is 3. What is the "
+        "probability of token 3 now?",
+        _chance_of_3,
     ),
     mistakes={
-        "return scores.softmax(dim=-1) @ values -> old = q @ keys[:-1].T / "
-        "math.sqrt(q.shape[-1]); return old.softmax(dim=-1) @ values[:-1]": "The new token "
-        "does not see itself: append its key before attending",
-        " / math.sqrt(q.shape[-1]) -> ": "The scores are not divided by √D",
-        "@ values, -> @ keys,": "The keys are mixed: mix the values",
-        "scores.softmax(dim=-1) -> scores": "The softmax is missing",
-    },
-)
-
-
-def right_grouped_step(q, keys, values):
-    share = len(q) // len(keys)
-    keys = keys.repeat_interleave(share, dim=0)  # (H, S, D)
-    values = values.repeat_interleave(share, dim=0)  # (H, S, D)
-    scores = q @ keys.mT / math.sqrt(q.shape[-1])  # (H, 1, S)
-    return scores.softmax(dim=-1) @ values
-
-
-def _output_of_head_1(grouped_step):
-    values = torch.tensor([[1.0, 3.0], [4.0, 8.0], [12.0, 20.0]])[..., None]  # (G, S, D)
-    return grouped_step(torch.ones(6, 1, 1), torch.full((3, 2, 1), 3.0), values).view(6)[1]
-
-
-grouped_step = exercise(
-    "12.3",
-    "grouped_step(q: (H, 1, D), keys: (G, S, D), values: (G, S, D)) -> (H, 1, D). H query heads "
-    "share G heads of keys and values; neighbouring heads read the same ones.",
-    cases=[  # exp overflows, but in the last
-        (size * _random(H, 1, D), *size * _random(2, G, S, D))
-        for H, G, S, D, size in (
-            *((H, G, 3, 4, 9) for H, G in ((4, 2), (6, 3), (4, 1), (3, 3))),
-            (24, 6, 50, 9, 1),
-        )
-    ],
-    praise="`grouped_step` is right: with 2 and 3 groups, with one for all, and one for each.",
-    right=[right_grouped_step],
-    hints=[
-        "How many query heads read each group, and which of them read group 0?",
-        "`keys.repeat_interleave(len(q) // len(keys), dim=0)` gives each head its keys. Do the "
-        "same with the values, and attend.",
-    ],
-    question=number(
-        "Six query heads, three groups, D = 1. All queries are 1 and all keys 3. The groups hold "
-        "two values each: 1 and 3, then 4 and 8, then 12 and 20. What is the output of head 1? "
-        "One digit. (Heads and groups are counted from 0.)",
-        _output_of_head_1,
-        digits=1,
-    ),
-    mistakes={
-        "repeat_interleave(share, dim=0) -> repeat(share, 1, 1)": "The groups are dealt out in "
-        "turn: heads 0 and 1 of four should read group 0, 2 and 3 group 1",
-        "repeat_interleave(share, dim=0) -> mean(dim=0, keepdim=True)": "The groups are "
-        "averaged: each head reads one of them",
-        " / math.sqrt(q.shape[-1]) -> ": "The scores are not divided by √D",
-        "softmax(dim=-1) -> softmax(dim=0)": "The softmax runs over the heads: it belongs to "
-        "the last axis, the tokens",
+        "-math.inf -> 0.0": "A logit of 0 is no ban, it may even be the largest: a forbidden token "
+        "needs a probability of 0",
+        "ids[i : i + n - 1] == last -> n == 1 or ids[i + n - 2] == ids[-1]": "Only the last token "
+        "is compared: a run of n begins with the last n - 1 of them",
+        "= -math.inf -> = -math.inf; break": "The search stops at the first place: these "
+        "tokens may have been followed by others later",
+        "range(len(ids) - n + 1) -> range(len(ids) - n)": "The search ends too early: the last "
+        "run of n ends with the last token",
     },
 )

@@ -1,8 +1,52 @@
-"""Chapter 20's drawings: uses of a reading, scales, a pass with a draft."""
+"""Chapter 20's drawings: the cache, shared keys, uses of a reading, scales, a pass with a draft."""
 
 from collections.abc import Sequence
 
 from scratchformer_course.kit.canvas import Drawing, drawing
+
+
+@drawing(470, 238)
+def recomputed(d):
+    """Two tables with a row for each of 5 steps and a column for each of 5 tokens. Without a cache,
+    on the left, step 1 computes the keys and values of one position, step 2 those of two, and so
+    on: a dark staircase of 15 squares. With a cache, on the right, each step computes the newest
+    position only: 5 dark squares on the diagonal. The pale squares to their left are kept from the
+    steps before.
+    """
+    steps = [f"step {i}" for i in range(1, 6)]
+    for left, title, before, count in (
+        (72, "without a cache", 1.0, "computed: 15"),
+        (302, "with a cache", 0.22, "computed: 5, kept: 10"),
+    ):
+        d.text(left + 75, 14, title, bold=True, size=15)
+        d.texts(left + 15, 40, "the␣k", right=30, colour="token", mono=True, size=16)
+        d.grid(left, 54, [[*[before] * i, 1.0, *[0] * (4 - i)] for i in range(5)], 30, "key")
+        d.texts(left - 8, 69, steps, down=30, anchor="end", colour="muted", size=13)
+        d.text(left + 75, 224, count)
+
+
+def groups(ways: Sequence[tuple[str, int]], n_heads: int = 4):
+    """Query heads and the keys and values they read: one for each head, shared, or one for all."""
+    d, width, step = Drawing(470, 196, size=13), 26, 33
+    for column, (name, n_groups) in enumerate(ways):
+        left, share = 18 + 156 * column, n_heads // n_groups
+        middle = left + (n_heads * step - 7) / 2
+        d.text(middle, 14, name, bold=True, size=15)
+        for g in range(n_groups):
+            x = left + (g * share + (share - 1) / 2) * step
+            for h in range(g * share, (g + 1) * share):
+                head = left + h * step
+                d.arrow(head + width / 2, 66, x + width / 2, 104, "query", width=1.4)
+                d.box(head, 38, width, 26, f"q{h}", "query", 0.2)
+            d.box(x, 107, width, 26, f"k{g}", "key", 0.2)
+            d.box(x, 137, width, 26, f"v{g}", "value", 0.2)
+        d.text(middle, 184, f"{n_groups} × keys, values", "muted")
+    counts = ", ".join(f"{name}: {n_groups}" for name, n_groups in ways)
+    return d.show(
+        f"Three layers of {n_heads} query heads each. They differ in how many heads of keys and "
+        f"values there are ({counts}). In the first, every query head reads keys of its own. In "
+        "the others, neighbouring query heads point to the same keys and values."
+    )
 
 
 @drawing(470, 330)

@@ -1,11 +1,113 @@
 """The exercises of chapter 20, inference."""
 
+import math
+
 import torch
 
 from scratchformer_course.kit.checks import exercise, number
 from scratchformer_course.kit.checks.cases import drawn, normal
 
-# --- 20.1: a scale for each row ------------------------------------------------------------------
+# --- 20.1: one step with a cache -----------------------------------------------------------------
+
+
+def right_cached_step(q, k, v, keys, values):
+    keys = torch.cat([keys, k])  # (S + 1, D)
+    values = torch.cat([values, v])  # (S + 1, D)
+    scores = q @ keys.T / math.sqrt(q.shape[-1])  # (1, S + 1)
+    return scores.softmax(dim=-1) @ values, keys, values
+
+
+def _random(*shape):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(sum(shape)))
+
+
+def _output_after_two(cached_step):
+    first, cached = torch.ones(1, 1), torch.tensor([[2.0], [4.0]])
+    return cached_step(first, first, 12 * first, torch.ones(2, 1), cached)[0]
+
+
+cached_step = exercise(
+    "20.1",
+    "cached_step(q, k, v: each (1, D), keys, values: (S, D)) -> (output (1, D), keys, values)",
+    cases=[  # exp overflows in the last
+        (*size * _random(3, 1, D), *size * _random(2, S, D))
+        for S, D, size in ((3, 9, 1), (0, 4, 1), (60, 5, 1), (7, 9, 12))
+    ],
+    right=[right_cached_step],
+    hints=[
+        "Which keys may the new token see: is its own among them?",
+        "`keys = torch.cat([keys, k])`, and the values likewise. One row of scores is left, "
+        "`q @ keys.T / D**0.5`.",
+    ],
+    question=number(
+        "A head with D = 1. The query is 1, and so are all keys: two in the cache and the new one. "
+        "The cache holds the values 2 and 4, and the new value is 12. What is the output?",
+        _output_after_two,
+        digits=0,
+    ),
+    mistakes={
+        "return scores.softmax(dim=-1) @ values -> old = q @ keys[:-1].T / "
+        "math.sqrt(q.shape[-1]); return old.softmax(dim=-1) @ values[:-1]": "The new token "
+        "does not see itself: append its key before attending",
+        " / math.sqrt(q.shape[-1]) -> ": "The scores are not divided by √D",
+        "@ values, -> @ keys,": "The keys are mixed: mix the values",
+        "scores.softmax(dim=-1) -> scores": "The softmax is missing",
+    },
+)
+
+# --- 20.2: heads that share keys -----------------------------------------------------------------
+
+
+def right_grouped_step(q, keys, values):
+    share = len(q) // len(keys)
+    keys = keys.repeat_interleave(share, dim=0)  # (H, S, D)
+    values = values.repeat_interleave(share, dim=0)  # (H, S, D)
+    scores = q @ keys.mT / math.sqrt(q.shape[-1])  # (H, 1, S)
+    return scores.softmax(dim=-1) @ values
+
+
+def _output_of_head_1(grouped_step):
+    values = torch.tensor([[1.0, 3.0], [4.0, 8.0], [12.0, 20.0]])[..., None]  # (G, S, D)
+    return grouped_step(torch.ones(6, 1, 1), torch.full((3, 2, 1), 3.0), values).view(6)[1]
+
+
+grouped_step = exercise(
+    "20.2",
+    "grouped_step(q: (H, 1, D), keys: (G, S, D), values: (G, S, D)) -> (H, 1, D). H query heads "
+    "share G heads of keys and values; neighbouring heads read the same ones.",
+    cases=[  # exp overflows, but in the last
+        (size * _random(H, 1, D), *size * _random(2, G, S, D))
+        for H, G, S, D, size in (
+            *((H, G, 3, 4, 9) for H, G in ((4, 2), (6, 3), (4, 1), (3, 3))),
+            (24, 6, 50, 9, 1),
+        )
+    ],
+    praise="`grouped_step` is right: with 2 and 3 groups, with one for all, and one for each.",
+    right=[right_grouped_step],
+    hints=[
+        "How many query heads read each group, and which of them read group 0?",
+        "`keys.repeat_interleave(len(q) // len(keys), dim=0)` gives each head its keys. Do the "
+        "same with the values, and attend.",
+    ],
+    question=number(
+        "Six query heads, three groups, D = 1. All queries are 1 and all keys 3. The groups hold "
+        "two values each: 1 and 3, then 4 and 8, then 12 and 20. What is the output of head 1? "
+        "One digit. (Heads and groups are counted from 0.)",
+        _output_of_head_1,
+        digits=1,
+    ),
+    mistakes={
+        "repeat_interleave(share, dim=0) -> repeat(share, 1, 1)": "The groups are dealt out in "
+        "turn: heads 0 and 1 of four should read group 0, 2 and 3 group 1",
+        "repeat_interleave(share, dim=0) -> mean(dim=0, keepdim=True)": "The groups are "
+        "averaged: each head reads one of them",
+        " / math.sqrt(q.shape[-1]) -> ": "The scores are not divided by √D",
+        "softmax(dim=-1) -> softmax(dim=0)": "The softmax runs over the heads: it belongs to "
+        "the last axis, the tokens",
+    },
+)
+
+# --- 20.3: a scale for each row ------------------------------------------------------------------
 
 
 def right_quantise(w, bits):
@@ -23,7 +125,7 @@ def _matrix(draw):
 
 
 quantise = exercise(
-    "20.1",
+    "20.3",
     "quantise(w: (R, C), bits) -> whole numbers (R, C) in int8, scale (R, 1); whole · scale ≈ w",
     cases=(
         (torch.tensor([[0.46, -1.4, 0.3], [2.8, 0.1, 0.0]]), 4),
@@ -53,7 +155,7 @@ quantise = exercise(
     },
 )
 
-# --- 20.2: keep or replace -----------------------------------------------------------------------
+# --- 20.4: keep or replace -----------------------------------------------------------------------
 
 
 def right_accepted(p, q, draft, u):
@@ -73,7 +175,7 @@ def _drafts(draw):
 
 
 accepted = exercise(
-    "20.2",
+    "20.4",
     "accepted(p: (k + 1, V), q: (k, V), draft, u) -> n, rest: (V,); of k drafted tokens the first "
     "n are kept, and the next one is drawn from rest",
     cases=(
@@ -107,61 +209,5 @@ accepted = exercise(
         "where q is larger than p, the rest is 0",
         "p[-1] -> p[-2]": "All are kept, and the model has read them all: its last row gives "
         "one more token, from p[k] as it is",
-    },
-)
-
-# --- 20.3: the prompt as a draft -----------------------------------------------------------------
-
-
-def right_look_up(ids, most):
-    for i in range(len(ids) - 3, -1, -1):
-        if ids[i : i + 2] == ids[-2:]:
-            return ids[i + 2 : i + 2 + most]
-    return []
-
-
-def _texts(draw):
-    """Texts of few tokens, in which pairs come again, overlap, or are missing."""
-    V = draw.choice([2, 3, 5, 40])
-    ids = [draw.randint(0, V) for _ in range(draw.size(2, 14, 90))]
-    if draw.random() < 0.3:
-        ids = [11 * i for i in ids]  # numbers of two digits
-    return ids, draw.size(1, 6, 50)
-
-
-look_up = exercise(
-    "20.3",
-    "look_up(ids, most) -> at most `most` ids, which followed the last two of ids where these two "
-    "were last together before; [] if they never were",
-    cases=(
-        ([1, 2, 3, 1, 2, 4, 6, 5, 2, 7, 1, 2], 2),
-        ([7, 7, 7], 3),  # the two places overlap
-        ([1, 12, 3, 11, 2], 2),
-        ([11, 2, 5, 1, 2], 2),  # a search in the text finds 1, 2 in 11, 2
-        ([1, 21, 5, 1, 2], 2),
-        ([7, 8, *range(50), 7, 8], 60),
-    ),
-    more=drawn(30, _texts),
-    praise="`look_up` is right: the latest place of the pair, and only what followed it.",
-    right=[right_look_up],
-    hints=[
-        "In 5, 1, 2, 9, 1, 2 the last two are 1, 2. Where else are they, and what follows them?",
-        "Let i run from len(ids) - 3 down to 0. If ids[i : i + 2] equals ids[-2:], return ...",
-    ],
-    question=number(
-        "ids are 1, 2, 3, 1, 2, 4, 6, 5, 2, 7, 1, 2, and `most` is 2. What is the draft's sum?",
-        lambda f: sum(f(*look_up.cases[0])),
-        digits=0,
-    ),
-    mistakes={
-        "range(len(ids) - 3, -1, -1) -> range(len(ids) - 2)": "The pair was there more than "
-        "once: take the latest place before the end",
-        "return ids[i + 2 : -> return ids[i :": "The last two are written already: return what "
-        "followed them, without them",
-        "-1, -1 -> -2, -1\nids[i : i + 2] == ids[-2:] -> ids[i + 1] == ids[-1]": "This looks "
-        "for the last token alone: the last two must be there, side by side",
-        "len(ids) - 3 -> len(ids) - 2": "The search finds the last two themselves, which "
-        "nothing follows: begin before them",
-        "i + 2 + most -> ": "The draft is too long: `most` ids at most",
     },
 )

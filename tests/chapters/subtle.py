@@ -65,6 +65,10 @@ WRONG = {
         "logits[0].softmax(dim=-1) -> (logits[0].exp() / logits[0].exp().sum(-1, keepdim=True))",
         "logits[0].softmax(dim=-1) -> logits[0].softmax(dim=-1).round(decimals=2)",
     ],
+    "no_repeat": [
+        "range(len(ids) - n + 1) -> range(max(0, len(ids) - 40), len(ids) - n + 1)",
+        "logits.clone() -> logits",
+    ],
     "cached_step": ["q @ keys.T -> q @ keys[-9:].T\n@ values, -> @ values[-9:],"],
     "DecoderBlock": [
         f"self.mlp(x){DROPS.format('self.mlp(x)')}",
@@ -85,7 +89,6 @@ WRONG = {
         "x.float() -> x.detach().float()",
         "weight * (wide -> (weight.float() * wide",
     ],
-    "look_up": ["range(len(ids) - 3, -1, -1) -> range(len(ids) - 3, max(-1, len(ids) - 35), -1)"],
     "accepted": [
         "in enumerate(draft) -> in enumerate(draft[:8])\nlen(draft), -> len(draft[:8]),",
         ">= p[i, token] -> > p[i, token]",
