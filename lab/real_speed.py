@@ -26,7 +26,7 @@ from scratchformer.models import Llama
 from scratchformer_course.ch15_costs import token_clock
 
 NAME = "smollm2-135m-instruct"
-TEXT, TOKENS, ROUNDS, PREFIX = 300, 20, 12, 32
+TEXT, TOKENS, ROUNDS, PREFIX = 300, 20, 8, 32
 SETTINGS = {"model": NAME, "threads": 1, "text": TEXT, "tokens": TOKENS, "rounds": ROUNDS,
             "prefix": PREFIX}  # fmt: skip
 PRODUCTS = len(token_clock.NAMES)
@@ -37,11 +37,6 @@ def core_seconds(job) -> float:
     start = time.process_time()
     job()
     return time.process_time() - start
-
-
-def least(job, times: int = TOKENS) -> float:
-    """The fewest of its seconds: those that other programs have slowed least."""
-    return min(core_seconds(job) for _ in range(times))
 
 
 def lines_of_blocks(times: list[tuple[float, float]], n_layers: int) -> list[list[float]]:
@@ -74,23 +69,26 @@ def measure(options: argparse.Namespace) -> dict:
     def token():
         model(ids[:, :1], cache)
 
+    def token_with(product):
+        with token_clock.products_replaced(product):
+            token()
+
     jobs = {
         "token": token,
         "summed": numbers.sum,
         "copied": lambda: place.copy_(numbers),
         "products": lambda: [F.linear(inputs[w.shape[1]], w) for w in matrices],
+        "rest": lambda: token_with(token_clock.nothing),
+        "read": lambda: token_with(token_clock.only_read),
     }
-    instead = {"rest": token_clock.nothing, "read": token_clock.only_read}
-    found: dict[str, list[float]] = {name: [] for name in (*jobs, *instead)}
+    found: dict[str, list[float]] = {name: [] for name in jobs}
     blocks: list[list[float]] = []
     for _ in range(1 if options.quick else ROUNDS):
         cache = model.new_cache()
         model(ids[:, :PREFIX], cache)
-        for name, job in jobs.items():
-            found[name].append(least(job))
-        for name, product in instead.items():
-            with token_clock.products_replaced(product):
-                found[name].append(least(token))
+        took = [{name: core_seconds(job) for name, job in jobs.items()} for _ in range(TOKENS)]
+        for name, least in found.items():
+            least.append(min(one[name] for one in took))
         tokens = [token_clock.clocked(token) for _ in range(TOKENS)]
         fastest = min(tokens, key=lambda times: times[-1])
         blocks += lines_of_blocks(fastest, model.config.n_layers)

@@ -116,12 +116,13 @@ def time_line(block: list[float], milliseconds: dict[str, list[float]]):
     d.text_from(4, 14, "one block of thirty", bold=True)
     middles = {}
     for i, width in enumerate(unit * part for part in block):
+        name = NAMES[i // 2]
         is_product = i % 2 == 1
-        d.box(
-            x, 30, width, 44, "", "value" if is_product else "muted", 0.55 if is_product else 0.12
-        )
+        looks = ("value", 0.55) if is_product else ("muted", 0.12)
+        words = "rotate, attend" if name == "back" and not is_product else ""
+        d.box(x, 30, width, 44, words, *looks, size=13)
         if is_product:
-            middles[NAMES[i // 2]] = x + width / 2
+            middles[name] = x + width / 2
         x += width
     for i, name in enumerate(("queries", "keys", "values")):
         y = 92 + 20 * (2 - i)

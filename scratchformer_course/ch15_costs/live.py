@@ -46,7 +46,7 @@ SCALES = {
 
 def wager() -> LiveFigure:
     """The card on which the reader writes a bandwidth and a forecast, and what memories deliver."""
-    rows = [(name, f"{speed:,.1f}") for name, speed in MEMORIES.items()]
+    rows = [(name, f"{speed:,.4g}") for name, speed in MEMORIES.items()]
     still = (
         "<p>Where JavaScript runs, this is a card with two fields, a bandwidth and a forecast in "
         "tokens a second: write yours on paper. Memories deliver, by their makers' sheets, at most:"
