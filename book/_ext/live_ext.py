@@ -26,6 +26,11 @@ a figure that a chapter shows, by the name of its script:
     :::{live} 01_bpe merges
     :::
 
+A figure that no chapter shows is a call of a function in the `live.py` of a slice:
+
+    :::{live} ch15_costs costs
+    :::
+
 An experiment of a page can have a button that sets its first figure up (experiment.js):
 
     <div class="course-do" data-press="Switch off | positions"></div>
@@ -170,7 +175,7 @@ class ExplorerDirective(Directive):
 
 
 class LiveDirective(Directive):
-    """A figure that a chapter's stored output holds, below the directive's text.
+    """A figure that a chapter's stored output holds, or a slice makes, below the directive's text.
 
     `link`: only the text stands here, for a figure that is too large to be shown twice.
     """
@@ -181,17 +186,26 @@ class LiveDirective(Directive):
 
     def run(self) -> list[nodes.Node]:
         chapter, figure = self.arguments
-        path = Path(self.state.document.settings.env.srcdir, "notebooks", f"{chapter}.ipynb")
-        if not path.is_file():
-            raise self.error(f"there is no chapter {chapter}")
-        self.state.document.settings.env.note_dependency(str(path))
-        html = next((x for x in stored_outputs(path) if f'data-figure="{figure}"' in x), None)
-        if html is None:
-            raise self.error(f"chapter {chapter} shows no live figure {figure}")
+        env = self.state.document.settings.env
+        path = Path(env.srcdir, "notebooks", f"{chapter}.ipynb")
+        if path.is_file():
+            env.note_dependency(str(path))
+            html = next((x for x in stored_outputs(path) if f'data-figure="{figure}"' in x), None)
+            if html is None:
+                raise self.error(f"chapter {chapter} shows no live figure {figure}")
+        else:
+            html = self.of_slice(chapter, figure)
         text = nodes.container()
         self.state.nested_parse(self.content, self.content_offset, text)
         shown = [] if "link" in self.options else [nodes.raw("", html, format="html")]
         return [*text.children, *shown]
+
+    def of_slice(self, name: str, figure: str) -> str:
+        try:
+            module = importlib.import_module(f"scratchformer_course.{name}.live")
+            return getattr(module, figure)().placeholder()
+        except (ImportError, AttributeError) as error:
+            raise self.error(f"there is no chapter or figure {name} {figure}: {error}") from error
 
 
 class DrawingDirective(Directive):

@@ -1,1 +1,1 @@
-"""Chapter 15, What a model costs."""
+"""Chapter 15, What a token costs."""

@@ -1,4 +1,4 @@
-"""The exercises of chapter 15, costs: parameters, memory, tokens a second."""
+"""The exercises of chapter 15, costs: parameters, the time of a token, tokens a second."""
 
 from scratchformer_course.kit.checks import exercise, number
 from scratchformer_course.kit.checks.cases import drawn
@@ -39,43 +39,54 @@ gpt_parameters = exercise(
 )
 
 
-def right_largest_batch(memory, vocab_size, T, d_model, n_layers):
-    left = memory - 16 * right_gpt_parameters(vocab_size, T, d_model, n_layers)
-    token = 4 * ((16 * n_layers + 2) * d_model + 3 * vocab_size)
-    return max(0, left // (token * T))
+def right_fixed_seconds(bytes_1, seconds_1, bytes_2, seconds_2):
+    seconds_a_byte = (seconds_2 - seconds_1) / (bytes_2 - bytes_1)
+    return seconds_1 - seconds_a_byte * bytes_1
 
 
-largest_batch = exercise(
+def _two_models(draw):
+    fixed, bandwidth = draw.uniform(0.001, 0.1), 10.0 ** draw.uniform(9, 12)
+    sizes = [bandwidth * fixed * x for x in draw.sample((0.1, 0.3, 0.7, 1.0, 2.0, 5.0), 2)]
+    return tuple(x for size in sizes for x in (size, fixed + size / bandwidth))
+
+
+fixed_seconds = exercise(
     "15.2",
-    "largest_batch(memory, vocab_size, T, d_model, n_layers) -> how many texts fit",
+    "fixed_seconds(bytes_1, seconds_1, bytes_2, seconds_2) -> seconds of a token that two models "
+    "do not spend on reading: the first reads bytes_1 and takes seconds_1",
     cases=(
-        (24 * 10**9, 50_257, 1024, 768, 12),
-        (0, 65, 8, 48, 3),  # not even the parameters fit
-        (1_497_695, 65, 8, 48, 3),  # the parameters fit, and the first text does not
-        (26_547_621_887, 50_257, 1024, 768, 12),  # a byte is missing for twenty texts
-        (90_360, 11, 6, 10, 2),  # five texts fill it to the last byte
+        (100e6, 0.007, 200e6, 0.009),
+        (538e6, 0.060, 111e6, 0.030),  # the larger one comes first
+        (4e9, 0.040, 1e9, 0.010),  # all of the time is reading
     ),
-    praise="`largest_batch` is right: 24 GB hold GPT-2's smallest and 17 texts of 1,024 tokens.",
-    more=drawn(20, lambda draw: (draw.size(0, 10**7, 10**19), *_sizes(draw))),
-    right=[right_largest_batch],
+    praise="`fixed_seconds` is right: two timings tell reading from everything else.",
+    more=drawn(12, _two_models),
+    right=[right_fixed_seconds],
     hints=[
-        "What is in memory before the first text comes, and what does each text add?",
-        "`left = memory - 16 * gpt_parameters(...)`. A token takes 4 bytes for each of "
-        "`16 * L * C + 2 * C + 3 * V` numbers, a text T times as much. Less than 0 is ...",
+        "Draw seconds over bytes: two models are two points of a line. Where is its value for no "
+        "bytes at all?",
+        "The slope, `(seconds_2 - seconds_1) / (bytes_2 - bytes_1)`, is seconds for each byte. Go "
+        "back from the first model by `bytes_1` of them: `seconds_1 - ...`.",
     ],
     question=number(
-        "V = 10, T = 1, C = 2, L = 3 make 248 parameters. How many texts fit into 25,000 bytes?",
-        lambda f: f(25_000, 10, 1, 2, 3),
-        digits=0,
+        "One model reads 100 MB for a token and takes 7 milliseconds, the other 200 MB and 9. "
+        "How many milliseconds are not spent on reading?",
+        lambda f: f(100, 7, 200, 9),
+        digits=1,
     ),
     mistakes={
-        "memory - 16 -> memory - 0": "The parameters are not counted: each takes 16 bytes "
-        "before the first text comes",
-        "memory - 16 -> memory - 8": "AdamW's two averages are missing: a parameter takes 16 bytes",
-        " + 3 * vocab_size -> ": "The loss is missing: three tables of logits, 3 V numbers for "
-        "each token",
-        "max(0, left // (token * T)) -> left // (token * T)": "Less than nothing cannot fit: "
-        "0 where the parameters alone are too large",
+        "(seconds_2 - seconds_1) / (bytes_2 - bytes_1) -> seconds_2 / bytes_2": "The second "
+        "model's seconds are taken for reading alone, but they have the fixed part in them",
+        "(seconds_2 - seconds_1) / (bytes_2 - bytes_1) -> seconds_1 / bytes_1": "The first "
+        "model's seconds are taken for reading alone, so nothing is left",
+        "seconds_1 - seconds_a_byte * bytes_1 -> seconds_a_byte * bytes_1": "That is the time of "
+        "reading: the rest of the seconds is wanted",
+        "seconds_a_byte * bytes_1 -> seconds_a_byte * bytes_2": "The bytes of the second model are "
+        "taken from the seconds of the first",
+        "seconds_a_byte * bytes_1 -> seconds_a_byte * (bytes_2 - bytes_1)": "What the second model "
+        "takes longer is taken away: the first one has bytes of its own to read",
+        "seconds_1 - seconds_a_byte * bytes_1 -> 1 / seconds_a_byte": "That is the bandwidth, in "
+        "bytes a second",
     },
 )
 

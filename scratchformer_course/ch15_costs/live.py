@@ -1,5 +1,5 @@
-"""What a GPT costs, live: sliders for its sizes; parameters, operations and memory follow. And how
-fast SmolLM2 writes in a tab, foretold and measured.
+"""The wager, live: a card for a forecast, and how fast SmolLM2 writes in a tab, foretold, then
+measured. And what the training of a GPT costs: sliders for its sizes, and what follows from them.
 
 The still figure's numbers are the library's; the script counts by the same formulas, for every
 size.
@@ -19,6 +19,20 @@ from scratchformer_course.measurements import load_measurements
 Size = Sequence[Any]  # a name, V, T, C, L and texts in a batch
 SIZES = ("vocab_size", "context_length", "d_model", "n_layers", "batch_size")
 GIGABYTES = (8, 24, 80)
+GPTS: Sequence[Size] = (
+    ("a small GPT", 65, 64, 48, 3, 8),
+    ("GPT-2 small", 50_257, 1024, 768, 12, 1),
+    ("GPT-2 medium", 50_257, 1024, 1024, 24, 1),
+    ("GPT-2 large", 50_257, 1024, 1280, 36, 1),
+    ("GPT-2 XL", 50_257, 1024, 1600, 48, 1),
+)
+# gigabytes a second; a module of DDR delivers 8 bytes at each of so many transfers
+MEMORIES = {
+    "one module of DDR4-3200": 8 * 3.2,
+    "two modules of DDR5-5600": 2 * 8 * 5.6,
+    "a laptop with Apple's M2": 100,
+    "an H100, a GPU for data centres": 3350,
+}
 # what the sliders offer, beside the values of the sizes that are given by name
 SCALES = {
     "n_layers": (1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24, 28, 32, 36, 40, 48, 64, 80, 96),
@@ -30,26 +44,43 @@ SCALES = {
 }
 
 
+def wager() -> LiveFigure:
+    """The card on which the reader writes a bandwidth and a forecast, and what memories deliver."""
+    rows = [(name, f"{speed:,.4g}") for name, speed in MEMORIES.items()]
+    still = (
+        "<p>Where JavaScript runs, this is a card with two fields, a bandwidth and a forecast in "
+        "tokens a second: write yours on paper. Memories deliver, by their makers' sheets, at most:"
+        f"</p>{table(('', 'GB/s'), rows)}"
+    )
+    return LiveFigure("wager", {"memories": rows}, still)
+
+
 def tab_speed() -> LiveFigure:
-    """Two forecasts of tokens a second, and the measurement: recorded, then in the tab."""
+    """The wager's end: two limits of tokens a second, and the measurement."""
     found = load_measurements("real_tab")["node"]
-    by_memory, by_arithmetic = (
+    reading, multiplying = (
         found["bytes"] / found["copied"],
         found["weights"] / found["multiplied"],
     )  # seconds
     rows = [
-        ("forecast by memory", f"{1 / by_memory:.1f}"),
-        ("forecast by arithmetic", f"{1 / by_arithmetic:.1f}"),
-        ("both, one after the other", f"{1 / (by_memory + by_arithmetic):.1f}"),
-        ("measured: writes", f"{found['written']:.1f}"),
-        ("measured: reads", f"{found['read']:.1f}"),
+        ("bandwidth over bytes", f"{1 / reading:.1f}"),
+        ("unpacking and multiplying alone", f"{1 / multiplying:.1f}"),
+        ("both, one after the other", f"{1 / (reading + multiplying):.1f}"),
+        ("measured: it writes", f"{found['written']:.1f}"),
+        ("measured: it reads", f"{found['read']:.1f}"),
     ]
-    still = RECORDED + table(("tokens a second", "recorded, Node.js"), rows)
+    why = (
+        f"A token of the recorded run took {1000 / found['written']:.0f} ms: "
+        f"{1000 * reading:.0f} to read the weights, {1000 * multiplying:.0f} to unpack them and "
+        f"multiply, and {1000 / found['written'] - 1000 * (reading + multiplying):.0f} for "
+        "everything else. A prompt is read faster: up to 16 of its tokens share each unpacking."
+    )
+    still = RECORDED + table(("tokens a second", "recorded, Node.js"), rows) + f"<p>{why}</p>"
     prompt = "The speed of a computer is limited by"
-    return LiveFigure("tab_speed", {"prompt": prompt, "recorded": found}, still)
+    return LiveFigure("tab_speed", {"prompt": prompt, "recorded": found, "why": why}, still)
 
 
-def costs(sizes: Sequence[Size], start: str | None = None) -> LiveFigure:
+def costs(sizes: Sequence[Size] = GPTS, start: str | None = "GPT-2 XL") -> LiveFigure:
     """Sliders for the sizes of a GPT, and what it costs to train.
 
     `sizes` are rows of a name, V, T, C, L and texts in a batch; `start` is the name of the first

@@ -1,31 +1,49 @@
-// Needs: real_model/model_figure.js
-// How fast SmolLM2 should write in this tab by each of two limits, and how fast it does. The
-// forecasts come with the model, and nothing is written before the button is pressed.
+// Needs: real_model/model_figure.js wager.js
+// The wager's end: the last forecast is written on the card, and only then does the figure show how fast
+// SmolLM2 should write in this tab by each of two limits, and how fast it does.
 
 course.define("tabSpeed", () => {
   const { el, table, format } = course.live;
   const [READ, WRITTEN] = [128, 40]; // tokens
+  const FIRST = "Write your last forecast on the card. It uncovers the table.";
 
   // of: {bytes, weights, copied, multiplied, read, written}: bytes a token and what memory copies a
   // second; weights a token and those that are unpacked and multiplied a second; tokens a second
   const RATES = {
-    "forecast by memory": (of) => of.copied / of.bytes,
-    "forecast by arithmetic": (of) => of.multiplied / of.weights,
+    "bandwidth over bytes": (of) => of.copied / of.bytes,
+    "unpacking and multiplying alone": (of) => of.multiplied / of.weights,
     "both, one after the other": (of) => 1 / (of.bytes / of.copied + of.weights / of.multiplied),
-    "measured: writes": (of) => of.written,
-    "measured: reads": (of) => of.read,
+    "measured: it writes": (of) => of.written,
+    "measured: it reads": (of) => of.read,
   };
 
-  function build({ prompt, recorded: stored }) {
+  function build({ prompt, recorded: stored, why }) {
     const { newModelFigure, newWriteButton } = course.modelFigure;
     const shown = el("div");
+    const explained = el("p.sx-caption.sx-wager-why");
+    const card = course.wager.newCard(["bandwidth", "last"], (written) => {
+      const wasOpen = Boolean(now.last);
+      now = written;
+      draw();
+      if (now.last && !wasOpen) figure?.again();
+    });
+    let now = {}; // the card
     let tab = {}; // as `recorded`, as far as it is known
 
     function draw() {
+      const isOpen = Boolean(now.last);
       const rate = (number) => (number ? format(number, 1) : "–");
-      const row = ([name, of]) => [name, rate(of(stored)), rate(of(tab))];
-      const head = ["tokens a second", "recorded, Node.js", "this tab"];
-      shown.replaceChildren(table(head, Object.entries(RATES).map(row)));
+      const said = [now.bandwidth && (1e9 * now.bandwidth) / stored.bytes, "", "", now.last, ""];
+      const rows = Object.entries(RATES).map(([name, of], i) => [
+        name,
+        said[i] ? format(said[i], 1) : "",
+        isOpen ? rate(of(stored)) : "?",
+        isOpen ? rate(of(tab)) : "?",
+      ]);
+      shown.replaceChildren(
+        table(["tokens a second", "your card", "recorded, Node.js", "this tab"], rows),
+      );
+      explained.textContent = isOpen ? why : FIRST;
     }
 
     function recorded() {
@@ -34,16 +52,27 @@ course.define("tabSpeed", () => {
     }
 
     async function foretell(model) {
+      if (!now.last) return FIRST;
       if (!tab.copied) tab = await model.limits();
       draw();
-      return tab.written ? "" : "The forecasts are made. Now let it write.";
+      return tab.written ? outcome() : "The limits are measured. Now let it write.";
+    }
+
+    // How far off the forecasts were
+    function outcome() {
+      const off = (said) => format(Math.max(said / tab.written, tab.written / said), 1);
+      const first = now.first
+        ? ` At first sight you were off by a factor of ${off(now.first)}.`
+        : "";
+      return `It wrote ${format(tab.written, 1)}, and your last forecast is off by a factor of ${off(now.last)}.${first}`;
     }
 
     async function measure(signal) {
       const { model } = figure;
+      if (!now.last) return FIRST;
       await foretell(model);
       const { ids } = await model.encode({ text: prompt });
-      if (signal.aborted) return;
+      if (signal.aborted) return "";
       let [start, n] = [0, 0];
       say(`Writing ${WRITTEN} tokens …`);
       await model.write(
@@ -55,18 +84,23 @@ course.define("tabSpeed", () => {
         },
         signal,
       );
-      if (signal.aborted) return;
+      if (signal.aborted) return "";
       say(`Reading ${READ} tokens …`);
       const long = Array.from({ length: READ }, (_, i) => ids[i % ids.length]);
       start = performance.now();
       await model.read({ ids: long, top: 0 });
       tab.read = (1000 * READ) / (performance.now() - start);
       draw();
+      return outcome();
     }
 
     const say = (words) => figure.say(words);
     const writing = newWriteButton(`Write ${WRITTEN} tokens`, measure, say);
-    const figure = newModelFigure({ work: foretell, recorded }, shown, writing.element);
+    /** @type {any} */
+    let figure = null;
+    card.show();
+    const parts = [card.element, shown, explained, writing.element];
+    figure = newModelFigure({ work: foretell, recorded }, ...parts);
     return figure.element;
   }
 

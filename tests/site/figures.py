@@ -22,6 +22,7 @@ from scratchformer.shipped import shipped_words
 from scratchformer.tokenizers import CharTokenizer
 from scratchformer_course.ch11_training.stored_steps import load_checkpoints
 from scratchformer_course.ch13_bert.live import describe_bert
+from scratchformer_course.ch15_costs.live import costs
 from scratchformer_course.ch20_inference.counts import describe_counts
 from scratchformer_course.ch20_inference.live import draft_ahead, exact, fewer_bits
 from scratchformer_course.kit.figure import LiveFigure
@@ -223,6 +224,11 @@ class Figure(NamedTuple):
     use: Callable[[Any], Any]
 
 
+def fill_the_card(page):
+    page.get_by_label("Bandwidth of your memory, in GB/s").fill("20")
+    page.get_by_label("First forecast, in tokens a second").fill("7")
+
+
 # what a reader does with a figure that a chapter stores
 STORED = {
     "own_forecast": doing(Day_1=20, Day_3=20),
@@ -247,7 +253,7 @@ STORED = {
     # as many gaps as fit, and words that the model does not know
     "fill_gaps": doing(English="a _ _ must _ _ the tiger", German="_ _ _ Donaudampfschiff"),
     "translation_steps": doing(Step=3),
-    "costs": doing("GPT-2 XL", "mixed precision"),
+    "wager": fill_the_card,
     "law": doing("Train it", "Show all sizes"),
     "lines": gate_and_sky,
     "answers": doing("base model", Question=7),
@@ -257,7 +263,7 @@ STORED = {
     "real_head": doing("24.4"),
     "all_heads": lambda page: page.locator("[data-row='3'][data-column='11']").focus(),
     "five_rules": doing("τ = 1.5, m = 0.1"),
-    "tab_speed": doing(),
+    "tab_speed": lambda page: page.get_by_label("Last forecast, in tokens a second").fill("7"),
     "one_weight": doing("its neighbour", "2 bits"),
     "capital_patch": doing("24.4"),
     "clinic": doing("May a later token matter?", "Heads are merged by a bare reshape"),
@@ -265,6 +271,7 @@ STORED = {
 FIGURES = {
     name: Figure(functools.partial(stored, "", name), use) for name, use in STORED.items()
 } | {
+    "costs": Figure(costs, doing("GPT-2 XL", "mixed precision")),
     "opening_film": Figure(opening_film, doing(Training=3)),
     "flow": Figure(
         lambda: flow(lambda n: (f"{n}.html", "A title")), lambda page: page.keyboard.press("Home")

@@ -40,6 +40,8 @@ TOLD = {
     "translation_steps": lambda settings: [
         f"and writes {settings['translations'][0]['german'].split()[2]}"
     ],
+    "wager": lambda _: ["Both are written down"],
+    "tab_speed": lambda settings: [settings["why"]],  # covered until the forecast is there
     "costs": lambda _: ["copies in 16 bits"],
     "law": lambda _: ["Hide the law", "The best size is"],
     "lines": said_by_gate,

@@ -1,0 +1,74 @@
+// The card of the wager: what the reader believes of the memory of his machine, and his forecasts. The
+// browser keeps it. It is filled in at the beginning of the chapter, and settled at its end.
+
+course.define("wager", () => {
+  const { el, numberField, newStatus, table, note } = course.live;
+  const { store } = course;
+  const KEY = "course-wager";
+  const LARGEST = 1e6;
+  const FIELDS = {
+    bandwidth: "Bandwidth of your memory, in GB/s",
+    first: "First forecast, in tokens a second",
+    last: "Last forecast, in tokens a second",
+  };
+  const shows = [];
+  let card = recalled();
+
+  // What is kept, but for what is no number of such a card
+  function recalled() {
+    const kept = store.recallObject(KEY);
+    const isGood = ([name, number]) => name in FIELDS && number > 0 && number <= LARGEST;
+    return Object.fromEntries(Object.entries(kept ?? {}).filter(isGood));
+  }
+
+  function write(name, number) {
+    const { [name]: _, ...others } = card;
+    card = number > 0 ? { ...others, [name]: number } : others;
+    store.keep(KEY, JSON.stringify(card));
+    for (const show of shows) show();
+  }
+
+  store.follow(() => {
+    card = recalled();
+    for (const show of shows) show();
+  });
+
+  // Fields of the card, by their names; changed(card) hears of what is written in this or in another figure
+  function newCard(names, changed) {
+    const fields = names.map((name) => {
+      const field = numberField(FIELDS[name], LARGEST, {
+        write: (number) => write(name, number),
+        refuse: () => write(name, 0),
+        left: () => show(),
+      });
+      return { name, ...field };
+    });
+    function show() {
+      for (const { name, fill } of fields) fill(card[name] ?? "");
+      changed(card);
+    }
+    const rows = fields.map(({ name, input }) =>
+      el("label.sx-wager-field", el("span", FIELDS[name]), input),
+    );
+    shows.push(show);
+    return { element: el("div.sx-wager-card", rows), show };
+  }
+
+  function build({ memories }) {
+    const status = newStatus();
+    const { element, show } = newCard(["bandwidth", "first"], ({ bandwidth, first }) => {
+      status.textContent =
+        bandwidth && first
+          ? "Both are written down, and this browser keeps them until the end of the chapter."
+          : "Write both numbers down. If you do not know the first, take one from the table.";
+    });
+    show();
+    return el("div.sx-wager", [
+      el("div", element, status),
+      el("div", note("By their makers' sheets, at most:"), table(["", "GB/s"], memories)),
+    ]);
+  }
+
+  course.figures.wager = build;
+  return { newCard };
+});
