@@ -1,8 +1,9 @@
 // The search page: sections in which any word of a question stands, the best first, while a reader
 // types. The sections come from search-sections.js (`_ext/search_ext.py`), which a page from disk
 // can load too. They are ranked by BM25: a word counts for more the fewer sections have it, and for
-// less the longer the section is. Titles count too, and half of the page's own rank is added, so that
-// of two good sections that of the chapter about the question comes first.
+// less the longer the section is. The sum counts by the share of the words that a section has. Titles
+// count too, and half of the page's own rank is added, so that of two good sections that of the
+// chapter about the question comes first.
 
 course.define("search", () => {
   const SHOWN = 20;
@@ -15,6 +16,8 @@ course.define("search", () => {
   const UNSHOWN = 0.5; // a word of the code, however often it stands there
   const PAGE = 0.5; // of the rank of a section's page
   const TERM = 0.5; // an entry of the glossary is short, and the sections explain more
+  const OTHER = 0.8; // a page that is no chapter: it uses what a chapter explains
+  const CHAPTERS = "notebooks/";
   const GLOSSARY = "book/glossary.html#term-";
   const COMMON = new Set(
     `a about am an and any are as at be been but by can could did do does for from had has
@@ -47,9 +50,9 @@ course.define("search", () => {
   const newBag = () => ({ counts: new Map(), length: 0 });
 
   // A section or a page as a bag of words: how often each stem stands in it, and its length
-  function fill(bag, words, weight, lengthens = true) {
+  function fill(bag, words, weight) {
     for (const word of words) bag.counts.set(word, (bag.counts.get(word) ?? 0) + weight);
-    if (lengthens) bag.length += weight * words.length;
+    bag.length += weight * words.length;
   }
 
   // How many of these bags have a word, and a function: the score of a bag for some words
@@ -65,7 +68,8 @@ course.define("search", () => {
         const count = counts.get(word);
         return count ? (rarity(having.get(word)) * count) / (count + slack) : 0;
       });
-      return scores.reduce((a, b) => a + b, 0);
+      const share = scores.filter((one) => one > 0).length / (words.length || 1);
+      return share * scores.reduce((a, b) => a + b, 0);
     }
     return { having, score };
   }
@@ -94,10 +98,10 @@ course.define("search", () => {
         [stems(text), 1],
         [stems(titles.at(-1)), TITLE],
         [stems(titles.slice(0, -1).join(" ")), PATH],
-        [[...new Set(stems(unshown))], UNSHOWN, false],
+        [[...new Set(stems(unshown))], UNSHOWN],
       ];
       for (const part of parts) for (const target of [bag, page]) fill(target, ...part);
-      return { section, bag, page, weight: isTerm ? TERM : 1 };
+      return { section, bag, page, weight: isTerm ? TERM : name.startsWith(CHAPTERS) ? 1 : OTHER };
     });
     const ofSections = ranking(all.map(({ bag }) => bag));
     const ofPages = ranking(Object.values(pages));
