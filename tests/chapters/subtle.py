@@ -33,11 +33,7 @@ WRONG = {
     "meets_at": ["a * c + b * d -> abs(a * c + b * d)", "angle / speed -> round(angle / speed)"],
     "rotary": ["outer(positions, -> outer(positions.bfloat16().float(),"],
     "scores_by_distance": ["distance.abs() -> (distance % 100).clamp(max=6)"],
-    "FeedForward": [
-        f"self.c_fc(x){DROPS.format('self.c_fc(x)')}",
-        "self.c_fc(x) -> self.c_fc(x).clamp(max=6)",
-        "self.c_fc(x) -> self.c_fc(x.view(-1, x.shape[-1]))",
-    ],
+    "two_rules": ["[1.0, 0.0, 1.0] -> [1.0, -0.5, 1.0]"],
     "layer_norm": ["variance + eps -> variance.detach() + eps"],
     "TransformerBlock": [
         f"self.ln_2(x){DROPS.format('self.ln_2(x)')}",
