@@ -91,7 +91,7 @@ course.define("fold", () => {
       const marks = people.map(([who, ...at], i) => {
         const [x, y] = inPixels(at);
         const text = format(heights[i], 2);
-        return [dots(i, x, y), words(who, x, y - 26), words(text, x, y - 11)];
+        return [dots(i, x, y), words(who, x, y + 22), words(text, x, y + 37)];
       });
       drawn.replaceChildren(el("svg:path.sx-zeros", { d: path(ends) }), ...marks.flat());
       for (const [i, element] of grips.entries())
