@@ -32,7 +32,8 @@ RULES = ("hush", "bow")
 def right_two_rules(C):
     hush = [1.0, 0.0, 1.0]  # royal and asleep
     bow = [1.0, -1.0, 0.0]  # royal and not aged
-    return torch.tensor([hush, bow]), torch.tensor([-1.0, 0.0])
+    bias = torch.tensor([-1.0, 0.0])
+    return torch.tensor([hush, bow]), bias
 
 
 def judge_two_rules(call):
