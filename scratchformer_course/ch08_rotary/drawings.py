@@ -1,8 +1,8 @@
-"""The drawings of the chapter on rotary positions: arrows that turn, dials, known places."""
+"""The drawings of the chapter on rotary positions: arrows that turn, dials, heads."""
 
 import math
 
-from scratchformer_course.kit.canvas import Drawing, drawing
+from scratchformer_course.kit.canvas import drawing
 
 
 def _tip(x, y, radius, angle) -> tuple[float, float]:
@@ -93,39 +93,3 @@ def heads(d):
     d.arrow(394, 118, 394, 284, "value")
     d.text_to(386, 200, "not turned", "value")
     d.text_from(164, 270, "softmax")
-
-
-def distances(trained: int, length: int, step: int = 8):
-    """Each pair of places in a long text, by its distance, with the pairs met in training."""
-    d, cell, left, top = Drawing(470, 348), 17, 70, 24
-    n, known = length // step, trained // step
-    for i in range(n):
-        for j in range(i + 1):
-            near = i - j < known
-            shade = 0.2 + (0.2 * (i - j) if near else 0.7 * (i - j - known) / (n - known))
-            d.grid(left + j * cell, top + i * cell, [[shade]], cell, "position" if near else "key")
-
-    def at(*corners: tuple[int, int]) -> list[tuple[int, int]]:
-        return [(left + i * cell, top + j * cell) for i, j in corners]
-
-    border = [(i + 1, known + i + down) for i in range(n - known) for down in (0, 1)]
-    d.line(at(*border), width=1.6, dashed=True)  # between known distances and new ones
-    stairs = [(i + right, i) for i in range(known) for right in (0, 1)]
-    d.line(at((0, 0), (0, known), (known, known)), width=3)
-    d.line(at(*stairs, (known, known)), width=3)
-    for place in range(0, length + 1, trained):
-        offset = place / step * cell
-        d.text_to(left - 8, top + offset, place, size=13)
-        d.text(left + offset, top + n * cell + 14, place, size=13)
-    d.text(16, top + n * cell / 2, "place of the query", turn=-90)
-    d.text(left + n * cell / 2, top + n * cell + 32, "place of the key")
-    notes = ("ink", 0.0, "met in training"), ("position", 0.5, "a known distance")
-    d.legend(258, 22, (*notes, ("key", 0.6, "a new distance")), down=28)
-    return d.show(
-        f"A triangle of squares: for each query, down to place {length}, the keys up to its own "
-        f"place. A small triangle at its top, up to place {trained}, is outlined: these pairs were "
-        f"met in training. A band along the diagonal, less than {trained} places wide, has the "
-        "colour of the known distances all the way down. Everything left of the band has another "
-        "colour: these distances are new. Both colours grow stronger with the distance. So a "
-        "place can be new where the distance is not."
-    )

@@ -9,37 +9,48 @@ from scratchformer_course.kit.checks.cases import drawn, normal
 from scratchformer_course.kit.checks.mistakes import edits
 
 
-def right_rotate(pair, angle):
-    a, b = pair
-    first = torch.tensor([math.cos(angle), math.sin(angle)])
-    second = torch.tensor([-math.sin(angle), math.cos(angle)])
-    return a * first + b * second
+def right_meets_at(q, k, speed):
+    (a, b), (c, d) = q.tolist(), k.tolist()
+    angle = math.atan2(a * d - b * c, a * c + b * d)  # from q to k, the short way
+    return angle / speed
 
 
-rotate = exercise(
+def _arrows(draw):
+    return normal(draw, 2), normal(draw, 2), draw.uniform(0.05, 2)
+
+
+meets_at = exercise(
     "8.1",
-    "rotate(pair: (2,), angle: float, in radians) -> (2,), turned counter-clockwise",
-    cases=[(torch.tensor([2.0, 1.0]), 0.5), (torch.tensor([-1.0, 3.0]), 2.0)],
-    more=drawn(24, lambda draw: (normal(draw, 2, scale=5.0), draw.uniform(-9, 9))),
-    right=[right_rotate],
+    "meets_at(q: (2,), k: (2,), speed: float) -> float, the distance m - n closest to 0 at which "
+    "the turned q and k point the same way. A place turns both by `speed` radians.",
+    cases=[
+        (torch.tensor([2.0, 1.0]), torch.tensor([0.5, 1.5]), 0.3),
+        (torch.tensor([-1.0, 1.0]), torch.tensor([-1.0, -2.0]), 0.5),
+        (torch.tensor([3.0, 0.0]), torch.tensor([1.0, -4.0]), 2.0),
+    ],
+    more=drawn(24, _arrows, ties=False),
+    right=[right_meets_at],
     hints=[
-        "Where do the arrows (1, 0) and (0, 1) end, and how many steps do you take along each?",
-        "The first number is `a * math.cos(angle) - b * math.sin(angle)`. The second is made of a"
-        " and b too, with a plus.",
+        "Which angle is between the two arrows before anything turns, and how many places does the "
+        "query need for it?",
+        "`math.atan2(height, width)` is the angle of an arrow, from -π to π. Seen from q, the "
+        "height of k is `a * d - b * c`, and its width is ...",
     ],
     question=number(
-        "Turn (10, 5) by the angle whose cosine is 0.6 and whose sine is 0.8. What is the second "
-        "number? One digit.",
-        lambda f: f(torch.tensor([10.0, 5.0]), math.acos(0.6))[1],
+        "The query is (−1, 1), the key (−1, −1), and a place turns both by 0.5 radians. At which "
+        "distance closest to 0 do they meet? One digit. (A quarter turn is 1.57 radians.)",
+        lambda f: f(torch.tensor([-1.0, 1.0]), torch.tensor([-1.0, -1.0]), 0.5),
         digits=1,
     ),
     mistakes={
-        "sin(a -> sin(-a": "This turns clockwise: the minus belongs in the first line",
-        "(angle) -> (math.radians(angle))": "The angle is in radians, not degrees",
-        "return a -> a = (a * first + b * second)[0]; return torch.stack((a, b))\n"
-        "(a, b)) * first + b * second -> (a, (a * first + b * second)[1]))": "The second line "
-        "uses the new first number: it needs the old one",
-        "-math -> math": "Both signs are plus: that is no rotation, the length changes",
+        "a * d - b * c -> b * c - a * d": "This is n − m: with m − n it is the query that turns on",
+        "angle / speed -> angle * speed": "It multiplies by the speed: radians divided by radians "
+        "per place give places",
+        "angle / speed -> angle": "This is the angle between the arrows: how many places is it?",
+        "math.atan2(a * d - b * c, a * c + b * d) -> math.atan2(d, c) - math.atan2(b, a)": "Two "
+        "angles were subtracted, which can go the long way round: add or take away a full turn",
+        "(a * d - b * c, -> (abs(a * d - b * c),": "The distance has no sign: it is below 0 where "
+        "the key comes after the query",
     },
 )
 
@@ -75,9 +86,9 @@ rotary = exercise(
     more=drawn(8, _at_places),
     right=[right_rotary],
     hints=[
-        "By which angle does pair i turn in row t? All of these angles make a table (T, D/2).",
+        "Through what angle does pair i turn in row t? All of these angles make a table (T, D/2).",
         "`torch.outer(positions, 10_000 ** (-torch.arange(0, D, 2) / D))` holds the angles. Turn "
-        "`x[..., 0::2]` and `x[..., 1::2]` as in exercise 8.1, and put them side by side again "
+        "`x[..., 0::2]` and `x[..., 1::2]` as `turn` does, and put them side by side again "
         "with `torch.stack` and `flatten`.",
     ],
     question=number(
@@ -99,80 +110,64 @@ rotary = exercise(
 )
 
 
-class _Attention:
-    """Attention at places p, which a message shows by its name.
-
-    `how` turns q, k, v there, and `after` changes what comes out.
-    """
-
-    def __init__(self, name, how=lambda *given: given[:3], after=lambda out, p: out):
-        self.name, self.how, self.after = name, how, after
-
-    def __repr__(self):
-        return self.name
-
-    def __call__(self, q, k, v, positions):
-        q, k, v = self.how(q, k, v, positions)
-        out = (q @ k.T / math.sqrt(q.shape[1])).softmax(dim=1) @ v
-        return self.after(out, positions)
+def right_scores_by_distance(q, k, positions):
+    distance = positions.unsqueeze(1) - positions  # (T, T)
+    return q @ k.T - 0.1 * distance.abs()
 
 
-def _adds(name, amount):
-    """Attention whose values rise with their places, by so much in each channel."""
-    return _Attention(name, lambda q, k, v, p: (q, k, v + p[:, None] * amount))
+def rising_with_distance(q, k, positions):
+    """Another right answer, in which the sign of the distance counts."""
+    distance = positions.unsqueeze(1) - positions
+    return q @ k.T + torch.sin(distance / 100)
 
 
-_turn = right_rotary
-ATTENTIONS = (
-    _Attention("turns_queries_and_keys", lambda q, k, v, p: (_turn(q, p), _turn(k, p), v)),
-    _Attention("turns_queries_alone", lambda q, k, v, p: (_turn(q, p), k, v)),
-    _Attention("turns_the_first_query", lambda q, k, v, p: (_turn(q, p * (p % 100 == 0)), k, v)),
-    _Attention("turns_values_too", lambda q, k, v, p: (_turn(q, p), _turn(k, p), _turn(v, p))),
-    _Attention("stops_at_50", lambda q, k, v, p: (_turn(q, p.clamp(max=50)), _turn(k, p), v)),
-    _adds("adds_a_little_of_the_place", 5e-6 * (torch.arange(8) == 3)),
-    _adds("takes_a_little_of_the_place", -5e-6),
-    _adds("adds_and_takes_as_much", torch.tensor([5e-4, -5e-4] * 4)),
-    _Attention("moves_rows_on", after=lambda out, p: out.roll(int(p[0] > 0), 0)),
-    _Attention("changes_one_row", after=lambda out, p: out + 5e-4 * (p[:, None] == 104)),
-)
+def judge_scores_by_distance(call):
+    for T, D in ((5, 4), (8, 6)):
+        q, k = _random(2, T, D)
+        places, example = torch.arange(float(T)), torch.ones(T, T)
+
+        def of(q, k, first, places=places, example=example):
+            return call(q, k, places + first).like(example).float()
+
+        at_0, at_100 = of(q, k, 0), of(q, k, 100)
+        shape = f"The scores have shape {tuple(at_0.shape)}, expected {(T, T)}."
+        expect(at_0.shape == at_100.shape == (T, T), shape)
+        expect(at_0.isfinite().all(), "The scores hold NaN or infinity.")
+        moved = (at_0 - at_100).abs().max().item()
+        expect(moved < 1e-3, f"Moving the text by 100 places changes a score by {moved:.2f}.")
+        row = of(q[:1].expand(T, D), k[:1].expand(T, D), 0)[-1].sort().values
+        same = "With the same query and the same key everywhere, two distances have the same score."
+        expect((row[1:] - row[:-1]).min() > 1e-6, same)
+        swapped = (of(q, k.flip(0), 0) - at_0).abs().max()
+        expect(swapped > 1e-3, "Other keys give the same scores: the words do not count.")
+    return "Moved by 100 places, no score changes, and each distance has a score of its own."
 
 
-def right_ignores_the_start(attend, q, k, v):
-    positions = torch.arange(float(len(q)))  # (T,)
-    at_0 = attend(q, k, v, positions)  # (T, D)
-    at_100 = attend(q, k, v, positions + 100)  # (T, D)
-    return torch.allclose(at_0, at_100, atol=1e-4)
-
-
-ignores_the_start = exercise(
+scores_by_distance = exercise(
     "8.3",
-    "ignores_the_start(attend, q: (T, D), k: (T, D), v: (T, D)) -> bool. `attend(q, k, v, "
-    "positions)` returns (T, D).",
-    cases=[(attend, *2 * _random(3, 9, 8)) for attend in ATTENTIONS],
-    right=[right_ignores_the_start],
+    "scores_by_distance(q: (T, D), k: (T, D), positions: (T,)) -> (T, T), scores of words and "
+    "distances. A text that moves keeps its scores; the same two words score otherwise farther "
+    "apart.",
+    judge=judge_scores_by_distance,
+    right=[right_scores_by_distance, rising_with_distance],
     hints=[
-        "Which two calls of `attend` must give the same outputs?",
-        "One call gets `positions = torch.arange(float(len(q)))`, the other one `positions + 100`. "
-        "Compare all of their numbers, not a sum of them.",
+        "Which table of T × T numbers stays as it is when all positions grow by 100?",
+        "`positions.unsqueeze(1) - positions` has all distances. Give the scores `q @ k.T` "
+        "something of it.",
     ],
     question=which(
-        "positions + 100 -> 2 * positions",
-        others=["positions + 100 -> positions", "at_0, at_100 -> at_0.sum(), at_100.sum()"],
+        "- 0.1 * distance.abs() -> - 0.1 * positions",
+        others=["- 0.1 * distance.abs() -> ", "q @ k.T - -> -"],
     ),
-    mistakes={
-        "positions + 100 -> 2 * positions": "It says False too often: move all positions on by "
-        "one step (do not stretch or reverse them), and allow for rounding with `atol=1e-4`",
-        "positions + 100 -> positions": "It says True whatever `attend` does: the second call "
-        "needs other positions",
-        "at_0, at_100 -> at_0.sum(), at_100.sum()": "All numbers of all rows must stay: "
-        "compare each of them, by the absolute value of its difference. A sum or a length can "
-        "stay while they move",
-        "torch.allclose -> not torch.allclose": "It is the wrong way round: True means that the "
-        "outputs stay",
-        "torch.allclose(at_0, at_100, atol=1e-4) -> bool((at_0 - at_100).max() < 1e-4)": "A "
-        "difference below 0 counts too: take `abs()` of all first",
-        "1e-4 -> 1e-3": "A small difference is taken for rounding: allow no more than `atol=1e-4`",
-    },
+    mistakes=edits(
+        right_scores_by_distance,
+        {
+            "- 0.1 * distance.abs() -> - 0.1 * positions": "Moving the text by 100 places changes",
+            "- 0.1 * distance.abs() -> ": "two distances have the same score",
+            "q @ k.T - -> -": "the words do not count",
+        },
+        quoted=True,
+    ),
 )
 
 

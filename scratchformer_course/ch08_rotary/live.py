@@ -1,11 +1,13 @@
-"""A query and a key of two numbers, turned by their places: the score knows the distance alone."""
+"""A query and a key, turned by their places; and SmolLM2, whose text begins far out."""
 
 import math
 from collections.abc import Mapping, Sequence
+from html import escape
 
 from scratchformer_course.kit.canvas import Drawing
 from scratchformer_course.kit.figure.live_figure import LiveFigure
-from scratchformer_course.kit.figure.still import table
+from scratchformer_course.kit.figure.still import RECORDED, table
+from scratchformer_course.measurements import load_measurements
 
 MOST_PLACE, LARGEST_SPEED = 20, 1.0  # what the sliders of the figure reach
 PANEL, HEIGHT, RADIUS = 154, 176, 56  # one pair of places of the still figure, in units of the pen
@@ -82,3 +84,26 @@ def _arrows(
         f"""Circles with two arrows, a query and a key, each turned by its place: {pairs}. Where the
         distance is the same, so is the angle between the arrows."""
     )
+
+
+def far_start() -> LiveFigure:
+    """SmolLM2 whose text begins far out: a slider, the precision of the angles, and who moves."""
+    stored = load_measurements("far_start")
+    asked, found = stored["settings"], stored["found"]
+    names = ("question", "starts", "angles", "moved", "most")
+    settings = {name: asked[name] for name in names} | {"recorded": found}
+    in_float32, in_float64 = found[0][0], found[1][0]
+    rows = [
+        (f"{start:,}", *(_said(one[i]) for one in (in_float32, in_float64, found[0][1])))
+        for i, start in enumerate(asked["starts"])
+        if start in (0, 100_000, 10_000_000, 100_000_000)
+    ]
+    head = ("begins at", *(f"angles in {name}" for name in asked["angles"]), asked["moved"][1])
+    still = f"{RECORDED}<p>{escape(asked['question'])}</p>" + table(head, rows)
+    return LiveFigure("far_start", settings, still)
+
+
+def _said(found: tuple[str, float]) -> str:
+    answer, apart = found
+    words = escape(" ".join(answer.split()[-2:])) or "–"
+    return f"{words} ({apart:.2f})"

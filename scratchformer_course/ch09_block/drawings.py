@@ -30,31 +30,6 @@ def road(d):
     d.texts(198, y + 38, ("x + attention(x)", "x + both"), right=192, colour="stream")
 
 
-@drawing(470, 176, size=13)
-def rule(d):
-    """One hidden number, from left to right. It reads royal times 8 and asleep times 8, subtracts
-    10 from the sum, and bends the result, so that nothing below 0 passes. What is left, times 0.25,
-    is added to hush. It is a rule: what it looks for, and what it writes.
-    """
-    middle = 96
-    for x, title in ((60, "the word"), (216, "hidden number"), (404, "the stream")):
-        d.text(x, 18, title, bold=True, size=15)
-    for y, end, y_of_weight, name in (
-        (52, middle - 44 / 3, 40, "royal"),
-        (140, middle + 44 / 3, 162, "asleep"),
-    ):
-        d.box(14, y - 14, 92, 28, name, "stream", 0.2)
-        d.arrow(106, y, 160, end)
-        d.text(130, y_of_weight, "× 8", mono=True)
-    d.box(162, middle - 26, 108, 52, "", "ink", 0.07)
-    d.text(216, middle - 9, "sum − 10", mono=True)
-    d.line([(184, middle + 17), (216, middle + 17), (238, middle + 1)], "ink", width=2.5)
-    d.text(216, middle + 44, "the bend", "muted")
-    d.arrow(270, middle, 350, middle)
-    d.text(308, middle - 12, "× 0.25", mono=True)
-    d.box(352, middle - 14, 104, 28, "adds to hush", "stream", 0.2)
-
-
 @drawing(470, 300, size=13)
 def feed_forward(d):
     """Three columns, one for each of the words old, king, sleeps. In each a vector of 32 numbers

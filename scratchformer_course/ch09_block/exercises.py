@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from scratchformer.attention import MultiHeadAttention, causal_mask
-from scratchformer_course.kit.checks import exercise, expect, number
+from scratchformer_course.kit.checks import exercise, expect, number, which
 from scratchformer_course.kit.checks.cases import drawn, normal
 from scratchformer_course.kit.checks.mistakes import edits
 
@@ -26,44 +26,60 @@ class RightFeedForward(nn.Module):
         return self.c_proj(self.activation(self.c_fc(x)))
 
 
-def _comes_out(network):
-    """The last number that a network of two hidden numbers, with whole weights, makes of −10."""
-    mlp = network(1, 2)
-    for p, value in zip(mlp.parameters(), ([[1], [-1]], [0, 0], [[4, 3]], [1]), strict=True):
-        p.data = torch.tensor(value).float()
-    return mlp(torch.tensor([-10.0]))[-1].item()
+RULES = ("hush", "bow")
 
 
-FeedForward = exercise(
+def right_two_rules(C):
+    hush = [1.0, 0.0, 1.0]  # royal and asleep
+    bow = [1.0, -1.0, 0.0]  # royal and not aged
+    bias = torch.tensor([-1.0, 0.0])
+    return torch.tensor([hush, bow]), bias
+
+
+def judge_two_rules(call):
+    weight, bias = call(3).like((torch.zeros(2, 3), torch.zeros(2)))
+    shapes = tuple(weight.shape), tuple(bias.shape)
+    expect(shapes == ((2, 3), (2,)), f"The shapes are {shapes}, expected (2, 3) and (2,).")
+    for royal, aged, asleep in itertools.product((0.0, 1.0), repeat=3):
+        x = torch.tensor([royal, aged, asleep])
+        levels = (weight.float() @ x + bias.float()).relu().tolist()
+        has = zip(("royal", "aged", "asleep"), (royal, aged, asleep), strict=True)
+        who = ", ".join(name if on else f"not {name}" for name, on in has)
+        for rule, level, due in zip(
+            RULES, levels, (royal * asleep, royal * (1 - aged)), strict=True
+        ):
+            gets = f"who is {who} gets {level:.2f} of {rule}"
+            expect(not due or level > 0.5, f"Too little: {gets}, but more than 0.5 is due.")
+            expect(due or level < 0.1, f"Too much: {gets}, but less than 0.1 is due.")
+    return "All eight kinds of people get what is due from both rules."
+
+
+two_rules = exercise(
     "9.1",
-    "FeedForward(d_model, d_ff): x (..., C) -> (..., C), up to d_ff, activation, down again. Its "
-    "two linear layers are called `c_fc` and `c_proj`.",
-    cases=(
-        ({"d_model": 4, "d_ff": 6}, 3 * _random(0, 2, 3, 4)),
-        ({"d_model": 3, "d_ff": 6}, 30 * _random(0, 2, 3, 2, 3)),
-    ),
-    praise="`FeedForward` is right: up, bend, down, for each position by itself.",
-    right=[RightFeedForward],
+    "two_rules(C) -> weight (2, C) and bias (2,): rule 0 of relu(weight @ x + bias) is above 0.5 "
+    "where x is royal and asleep, rule 1 where x is royal and young, and both are below 0.1 "
+    "elsewhere. C = 3: royal, aged, asleep.",
+    judge=judge_two_rules,
+    right=[right_two_rules],
     hints=[
-        "How wide is a vector after the first layer, and what happens to it before the second?",
-        "`self.c_fc` is `nn.Linear(d_model, d_ff)`, and `self.c_proj` leads back. In `forward` "
-        "three parts follow each other, and `self.activation` is the middle one.",
+        "No channel says *young*. Which weight does *aged* need if an old king gets nothing?",
+        "The second rule is royal minus aged. Which bias does it need, if a young king has 1, and "
+        "everybody else 0 or less?",
     ],
-    question=number(
-        "`FeedForward(1, 2)` gets x = −10. `c_fc` multiplies it by 1 and by −1, without a bias. "
-        "`c_proj` makes 4 · (first) + 3 · (second) + 1. GELU gives 10 for 10, and 0 for −10. What "
-        "comes out?",
-        _comes_out,
-        digits=0,
+    question=which(
+        "1.0, -1.0, 0.0 -> 1.0, 1.0, 0.0",
+        others=["[-1.0, 0.0] -> [0.0, 0.0]", "[-1.0, 0.0] -> [-1.0, -1.0]"],
     ),
-    mistakes={
-        "self.activation(self.c_fc(x)) -> self.c_fc(x)": "The activation is missing: without "
-        "it the two matrices are no more than one",
-        "self.c_proj(self.activation( -> self.activation(self.c_proj(": "The activation comes "
-        "last: it belongs between the two layers",
-        "return self -> return x + self": "x is added: the residual is the business of the "
-        "block, not of this network",
-    },
+    mistakes=edits(
+        right_two_rules,
+        {
+            "1.0, -1.0, 0.0 -> 1.0, 1.0, 0.0": "not royal, aged, not asleep gets 1.00 of bow",
+            "[-1.0, 0.0] -> [0.0, 0.0]": "not royal, not aged, asleep gets 1.00 of hush",
+            "[-1.0, 0.0] -> [-1.0, -1.0]": "royal, not aged, not asleep gets 0.00 of bow",
+            "[-1.0, 0.0] -> [-1.0, 1.0]": "not royal, not aged, not asleep gets 1.00 of bow",
+        },
+        quoted=True,
+    ),
 )
 
 

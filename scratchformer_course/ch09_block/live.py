@@ -1,4 +1,4 @@
-"""A block that reads a sentence, with weights that were set by hand, and a switch for each part."""
+"""A block that reads a sentence, with weights set by hand and switches; and the fold of a bend."""
 
 import torch
 from torch import Tensor
@@ -72,6 +72,35 @@ def old_king() -> LiveFigure:
         "rule": ["noun", "royal", "asleep"],
     }
     return LiveFigure("block_switches", settings, _still(block, x))
+
+
+PEOPLE = ("beggar, awake", "beggar, asleep", "king, awake", "king, asleep")
+
+
+def fold(people: Tensor, due: Tensor, best: Tensor) -> LiveFigure:
+    """Four people at (royal, asleep), what is due to each, and the sum that comes closest.
+
+    `best` are the weights of royal and asleep and the bias of that sum, with which it begins.
+    """
+    weight, bias = best[:2].double(), best[2].double()
+    zero = -bias * weight / weight.square().sum()  # the point of the line of zeros next to (0, 0)
+    one = zero + weight / weight.square().sum()
+    settings = {
+        "people": [[who, *at] for who, at in zip(PEOPLE, people.tolist(), strict=True)],
+        "due": due.tolist(),
+        "zero": _numbers(zero),
+        "one": _numbers(one),
+    }
+    sums = (people.double() @ weight + bias).tolist()
+    bent = (people.sum(dim=1) - 1).relu().tolist()
+    columns = zip(due.tolist(), sums, bent, strict=True)
+    rows = [(who, *map(_digits, of)) for who, of in zip(PEOPLE, columns, strict=True)]
+    head = ("", "due", "best sum", "royal + asleep − 1, after ReLU")
+    still = (
+        "<p>This figure is live where JavaScript runs: there you drag the points of a plane at "
+        "which a sum is 0 and 1. Here is what the four people get.</p>"
+    )
+    return LiveFigure("fold", settings, still + table(head, rows))
 
 
 def _numbers(tensor: Tensor) -> list:

@@ -7,7 +7,9 @@
 //   heads    [[block, head], …]: nothing of what these heads find is added
 //   blocks   [block, …]: nothing of what these blocks compute is added
 //   vectors  [{block, head, place, vector}, …]: D numbers in place of what a head finds at a place
-//   lines    of "norm" (GPT-2's), "gate" (GELU), "base" (10,000) and "pairs" (halves): chapter 19
+//   lines    of "norm" (GPT-2's), "gate" (GELU), "base" (10,000) and "pairs" (halves): chapter 19;
+//            and "angles", which rounds the angles of the turns to float32, as PyTorch does
+//   starts   [queries, keys]: the place at which the text begins, for each of the two
 //   weights  [{name, row, column, value}, …]: each weight once; a norm has row 0 alone
 // ask, for what comes along with the logits of the last token; T: new tokens, S: all so far:
 //   logits    "all": those after each token, (T, V)
@@ -17,9 +19,9 @@
 //   stream    [block, …]: what goes on after a block, or, for 0, before the first, stream[24] (T, C)
 
 course.define("changes", () => {
-  const CHANGES = { heads: [], blocks: [], vectors: [], lines: [], weights: [] };
+  const CHANGES = { heads: [], blocks: [], vectors: [], lines: [], weights: [], starts: [0, 0] };
   const QUESTIONS = { logits: "last", attention: [], rows: false, vectors: [], stream: [] };
-  const LINES = ["norm", "gate", "base", "pairs"];
+  const LINES = ["norm", "gate", "base", "pairs", "angles"];
 
   function check(isRight, message) {
     if (!isRight) throw new Error(message);
@@ -43,6 +45,8 @@ course.define("changes", () => {
     check(block === undefined, `there is no block ${block}, expected 1 to ${n_layers}`);
     const line = change.lines.find((name) => !LINES.includes(name));
     check(!line, `there is no line ${line}, expected of ${LINES.join(", ")}`);
+    const isPlaced = change.starts.length === 2 && change.starts.every((n) => isFrom(0, n, 1e9));
+    check(isPlaced, `a text starts at ${change.starts}, expected two places`);
     const wrong = change.vectors.find(({ vector }) => vector.length !== head_dim);
     check(!wrong, `a head's vector has ${wrong?.vector.length} numbers, expected ${head_dim}`);
     for (const { name, row, column, value } of change.weights) {
@@ -64,6 +68,7 @@ course.define("changes", () => {
       answers,
       wantsAll: asked.logits === "all",
       has: (line) => changed.lines.includes(line),
+      starts: changed.starts,
       isSilent: (block) => changed.blocks.includes(block),
       weightsOf: (name) => changed.weights.filter((weight) => weight.name === name),
       // the weights of one token, for itself and its past

@@ -139,21 +139,22 @@ course.define("llama", () => {
     return y;
   }
 
-  // In each head of x, T rows, pair i of its channels turns by place · base^(-2i / D), in place. The
+  // In each head of x, T rows from the place `first` on, pair i turns by place · base^(-2i / D). The
   // file has pairs side by side. PyTorch's class has their halves apart: its channel c < D/2 is the
   // file's 2c, and its c + D/2 the file's 2c + 1. Pairs of neighbours there are others here.
-  function rotate(x, T, { head_dim: D, rope_base }, old, plan) {
+  function rotate(x, T, { head_dim: D, rope_base }, first, plan) {
+    const round = plan.has("angles") ? Math.fround : (n) => n;
     const base = plan.has("base") ? 10000 : rope_base;
     const fileOf = (c) => (c < D / 2 ? 2 * c : 2 * c - D + 1);
     for (let i = 0; i < D / 2; i++) {
       const [a, b] = plan.has("pairs") ? [fileOf(2 * i), fileOf(2 * i + 1)] : [2 * i, 2 * i + 1];
-      const speed = base ** ((-2 * i) / D);
+      const speed = round(base ** ((-2 * i) / D));
       for (let start = 0; start < x.length; start += D) {
-        const place = old + Math.floor((start * T) / x.length);
-        const [cos, sin] = [Math.cos(place * speed), Math.sin(place * speed)];
-        const [first, second] = [x[start + a], x[start + b]];
-        x[start + a] = first * cos - second * sin;
-        x[start + b] = second * cos + first * sin;
+        const angle = round(round(first + Math.floor((start * T) / x.length)) * speed);
+        const [cos, sin] = [Math.cos(angle), Math.sin(angle)];
+        const [one, other] = [x[start + a], x[start + b]];
+        x[start + a] = one * cos - other * sin;
+        x[start + b] = other * cos + one * sin;
       }
     }
     return x;
@@ -199,8 +200,9 @@ course.define("llama", () => {
     const { d_model: C, n_heads: H, n_kv_heads: K, head_dim: D } = model.config;
     const [T, old, i] = [x.length / C, cache.ids.length, block - 1];
     const project = (part) => apply(model, `blk.${i}.attn_${part}.weight`, x, plan);
-    const q = rotate(project("q"), T, model.config, old, plan); // (T, H D)
-    const newKeys = rotate(project("k"), T, model.config, old, plan); // (T, K D)
+    const [ofQueries, ofKeys] = plan.starts.map((start) => start + old);
+    const q = rotate(project("q"), T, model.config, ofQueries, plan); // (T, H D)
+    const newKeys = rotate(project("k"), T, model.config, ofKeys, plan); // (T, K D)
     cache.k[i] = append(cache.k[i], old * K * D, newKeys);
     cache.v[i] = append(cache.v[i], old * K * D, project("v"));
     const [k, v] = [cache.k[i], cache.v[i]]; // (S, K D)

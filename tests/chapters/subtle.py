@@ -30,18 +30,10 @@ WRONG = {
         "x.view(B, T, n_heads, C // n_heads) -> "
         "x.as_strided((B, T, n_heads, C // n_heads), (T * C, C, C // n_heads, 1))"
     ],
-    "rotate": ["a, b = pair -> a, b = pair; angle = angle % math.pi if angle > 0 else angle"],
+    "meets_at": ["a * c + b * d -> abs(a * c + b * d)", "angle / speed -> round(angle / speed)"],
     "rotary": ["outer(positions, -> outer(positions.bfloat16().float(),"],
-    "ignores_the_start": [
-        "at_0, at_100 -> at_0.mean(0), at_100.mean(0)",
-        "at_0, at_100 -> at_0.sort(0).values, at_100.sort(0).values",
-        "at_0, at_100 -> at_0[0], at_100[0]",
-    ],
-    "FeedForward": [
-        f"self.c_fc(x){DROPS.format('self.c_fc(x)')}",
-        "self.c_fc(x) -> self.c_fc(x).clamp(max=6)",
-        "self.c_fc(x) -> self.c_fc(x.view(-1, x.shape[-1]))",
-    ],
+    "scores_by_distance": ["distance.abs() -> (distance % 100).clamp(max=6)"],
+    "two_rules": ["[1.0, 0.0, 1.0] -> [1.0, -0.5, 1.0]"],
     "layer_norm": ["variance + eps -> variance.detach() + eps"],
     "TransformerBlock": [
         f"self.ln_2(x){DROPS.format('self.ln_2(x)')}",

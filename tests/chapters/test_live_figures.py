@@ -239,6 +239,25 @@ def turned_pairs(draw):
         yield (q, k, m, n), expected
 
 
+@figure("ch08_rotary/far_start", "(n) => F.stepAt(n, 23)", 0)
+def steps_between_angles(draw):
+    for n in (1.0, 1000.0, 1e7, 1e8):
+        at = np.float32(n)
+        yield (n,), (np.nextafter(at, np.float32(np.inf)) - at).item()
+
+
+@figure("ch09_block/fold", "(...given) => Object.values(F.BENDS).map((f) => f(F.sumAt(...given)))")
+def bends_of_a_sum(draw):
+    for _ in range(50):
+        at, zero, one = (torch.tensor([draw.uniform(-1, 2) for _ in "xy"]).double() for _ in "abc")
+        total = (at - zero) @ (one - zero) / (one - zero).square().sum()
+        gelu = torch.nn.functional.gelu(4 * total, approximate="tanh") / 4
+        yield (
+            [p.tolist() for p in (at, zero, one)],
+            [n.item() for n in (total, total.relu(), gelu)],
+        )
+
+
 @figure("ch14_encoder_decoder", "F.reads", 0)
 def words_that_a_row_reads(draw):
     """From the largest share on, until most of the row is told."""

@@ -14,7 +14,7 @@ import torch
 from lab.real_lines import other
 from scratchformer.attention import recorded_attention
 from scratchformer.generation import generate
-from scratchformer.models import Llama
+from scratchformer.models import Llama, llama
 from scratchformer.models.heads import silenced
 from scratchformer_course.page_model.fewer_bits import round_model
 from tests.library.small_gguf import write_gguf
@@ -135,6 +135,22 @@ def test_lines_of_other_models_are_pythons(path, model, lines):
         wanted = expected(model, IDS)
     assert same(logits(path, IDS, change={"lines": lines}), wanted)
     assert not same(expected(model, IDS), wanted)
+
+
+@pytest.mark.parametrize("starts", [(1000, 1000), (10_000_000, 10_000_000), (1000, 0)])
+def test_a_text_that_starts_later_is_pythons(monkeypatch, path, model, starts):
+    turn, n_heads = llama.rotate_halves, model.config.n_heads
+
+    def later(x, start, base):
+        return turn(x, start + starts[x.shape[1] != n_heads], base)
+
+    before = expected(model, IDS)
+    monkeypatch.setattr(llama, "rotate_halves", later)
+    wanted = expected(model, IDS)
+    found = logits(path, IDS, change={"starts": starts, "lines": ["angles"]})
+    assert np.abs(found - wanted).max() < 1e-3 * np.abs(wanted).max()
+    exact = logits(path, IDS, change={"starts": starts})
+    assert same(exact, before) == (starts[0] == starts[1]), "nothing is rounded"
 
 
 @pytest.mark.parametrize("plain", [False, True])

@@ -180,6 +180,14 @@ def explode(page: Any) -> None:
     fill(page, Look_at_block=12)
 
 
+def fold_the_plane(page: Any) -> None:
+    """The points moved by keys, and the smoothest bend."""
+    press(page, "GELU")
+    for point in page.locator(".sx-point").all():
+        point.focus()
+        page.keyboard.press("ArrowUp")
+
+
 def gate_and_sky(page: Any) -> None:
     """The longest answer of those with one other line."""
     page.get_by_role("switch", name="Gate").click()
@@ -248,6 +256,7 @@ STORED = {
     "transplant": doing(Times=40),
     "turning_pairs": doing("100 words in front"),
     "block_switches": explode,
+    "fold": fold_the_plane,
     "rungs_write": doing(Model=7),
     "time_machine": doing(Steps_of_training=15),
     # as many gaps as fit, and words that the model does not know
@@ -266,6 +275,7 @@ STORED = {
     "tab_speed": lambda page: page.get_by_label("Last forecast, in tokens a second").fill("7"),
     "one_weight": doing("its neighbour", "2 bits"),
     "capital_patch": doing("24.4"),
+    "far_start": doing("float64", "queries alone", The_text_begins_at=8),
     "clinic": doing("May a later token matter?", "Heads are merged by a bare reshape"),
 }
 FIGURES = {

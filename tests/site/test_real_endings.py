@@ -89,6 +89,12 @@ def patch_a_country(page):
     until(page, f"{TEXT}.includes('with 24.5 of Japan')")
 
 
+def begin_far_out(page):
+    write(page, "Your question", "abc")
+    page.get_by_label("The text begins at").fill("8")
+    until(page, f"{TEXT}.includes('place 100,000,000') && /[0-9] at most/.test({TEXT})")
+
+
 USED = {
     "real_head": read_a_sentence,
     "all_heads": switch_heads_off,
@@ -97,6 +103,7 @@ USED = {
     "lines": ask_and_switch,
     "one_weight": lower_the_bits,
     "capital_patch": patch_a_country,
+    "far_start": begin_far_out,
 }
 
 

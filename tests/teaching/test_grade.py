@@ -24,17 +24,21 @@ RIGHT = """def averaging_weights(T):
 """
 BODY = "torch.ones(T, T).tril() / torch.arange(1, T + 1).unsqueeze(1)"
 CHECK = "checks.averaging_weights(averaging_weights)"
-BLOCK = """class FeedForward(nn.Module):
-    def __init__(self, d_model, d_ff):
+BLOCK = """from scratchformer.attention import MultiHeadAttention
+from scratchformer.blocks import FeedForward
+class TransformerBlock(nn.Module):
+    def __init__(self, d_model, n_heads):
         super().__init__()
-        self.c_fc = nn.Linear(d_model, d_ff)
-        self.c_proj = nn.Linear(d_ff, d_model)
+        self.ln_1, self.ln_2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        self.attn = MultiHeadAttention(d_model, n_heads)
+        self.mlp = FeedForward(d_model, 4 * d_model)
 
-    def forward(self, x):
-        return self.c_proj(nn.functional.gelu(self.c_fc(x), approximate="tanh"))
+    def forward(self, x, mask=None):
+        x = x + self.attn(self.ln_1(x), mask=mask)
+        return x + self.mlp(self.ln_2(x))
 """
 MARK = "checks.fading_scores(...)"  # behind each style
-CHECK_BLOCK = "checks9.FeedForward(FeedForward)"
+CHECK_BLOCK = "checks9.TransformerBlock(TransformerBlock)"
 # What honest notebooks look like: the cells of each; where none calls the check, the last does.
 STYLES = {
     "as the chapter has it": [RIGHT],
@@ -88,13 +92,13 @@ STYLES = {
         f"from torch import *\ntorch.manual_seed(3)\n{RIGHT}\n{CHECK}\ntorch.rand(2)"
     ],
     "a class, and nn.init at the top": [
-        f"{BLOCK}\nnn.init.zeros_(FeedForward(2, 4).c_fc.weight)",
+        f"{BLOCK}\nnn.init.zeros_(TransformerBlock(2, 1).ln_1.weight)",
         CHECK_BLOCK,
     ],
     "a class that inherits, continued in a later cell": [
-        BLOCK.replace("class FeedForward", "class Base").replace("def forward", "def later"),
-        "class FeedForward(Base):\n    pass",
-        f"FeedForward.forward = lambda self, x: self.later(x)\n{CHECK_BLOCK}",
+        BLOCK.replace("class TransformerBlock", "class Base").replace("def forward", "def later"),
+        "class TransformerBlock(Base):\n    pass",
+        f"TransformerBlock.forward = lambda self, x, mask=None: self.later(x, mask)\n{CHECK_BLOCK}",
     ],
 }
 
@@ -115,7 +119,7 @@ def test_honest_styles_keep_their_points():
     everything = [IMPORTS + table]
     for style in STYLES.values():
         last = [] if "checks" in "".join(style) else [CHECK]
-        everything += ["averaging_weights = FeedForward = ...", *style, *last, MARK]
+        everything += ["averaging_weights = TransformerBlock = ...", *style, *last, MARK]
     passed, states = [], []
     for verdict in run(notebook(everything), "05_averaging", seed=3, seconds=60):
         if verdict["exercise"] == "5.3":
