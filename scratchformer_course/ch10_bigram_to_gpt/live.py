@@ -59,7 +59,7 @@ def two_scenes(model: GPT, tokenizer: CharTokenizer, texts: Sequence[str]) -> Li
         p, weights = look(model, ids)
         likely = [int(i) for i in p.topk(2).indices]
         rows = [("nothing", "", *(f"{100 * p[i]:.1f} %" for i in likely))]
-        for word in re.finditer(r"\S+(?=\s)", text):
+        for word in re.finditer(r"\S+", text.split("\n")[0]):
             places = range(*word.span())
             without, _ = look(model, ids, places)
             shares = (f"{100 * without[i]:.1f} %" for i in likely)
@@ -82,7 +82,7 @@ def look(
     x = model.wte(ids) + model.wpe(torch.arange(T))  # (1, T, C)
     for block in model.h[:-1]:
         x = block(x, causal_mask(T))
-    qkv = last.attn.c_attn(last.ln_1(x))[0].view(T, 3, model.config.n_heads, -1)
+    qkv = last.attn.c_attn(last.ln_1(x))[0].view(T, 3, last.attn.n_heads, -1)
     q, k, v = qkv.permute(1, 2, 0, 3)  # (H, T, D) each
     scores = q[:, -1:] @ k.mT / math.sqrt(q.shape[2])  # (H, 1, T)
     scores[..., list(hidden)] = -math.inf

@@ -1,5 +1,5 @@
-// Two texts with one ending, and what a GPT expects after each. A letter is as dark as one head of the
-// last block looks at it from the last letter; a word that is pressed is hidden from that letter.
+// Two texts with one ending, and what a GPT expects after each. A letter's colour is as strong as the
+// attention that one head of the last block gives it at the end; a pressed word is hidden from there.
 //
 // Needs: page_model/explorer.js
 
@@ -135,7 +135,7 @@ course.define("twoScenes", () => {
       told,
       el("div.sx-look", "Shades: head ", heads.element),
       note(
-        "The darker a letter, the more the head looks at it from the last letter. A press hides a word from the last letter, in the last block.",
+        "The stronger a letter's colour, the more of its attention the head gives it at the framed end. A press hides a word from that end, in the last block.",
       ),
     ]);
   }
