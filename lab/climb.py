@@ -31,8 +31,8 @@ PROMPT, WRITTEN, TEMPERATURE, SEED = "\nROMEO:\n", 180, 0.8, 1
 GPT_RUN: dict[str, Any] = {  # the page's
     "model": {"vocab_size": runs.CHARACTERS, "context_length": 64}
     | {"d_model": 128, "n_heads": 4, "n_layers": 2},
-    "training": {"steps": 300, "warmup": 20, "lr": 0.01, "muon_lr": 0.03}
-    | {"batch_size": 16, "context_length": 64},
+    "training": {"steps": 1000, "warmup": 100, "lr": 0.005, "weight_decay": 0.0}
+    | {"batch_size": 8, "context_length": 64},
 }
 SETTINGS: dict[str, Any] = SHORT | {"prompt": PROMPT, "temperature": TEMPERATURE, "seed": SEED}
 SETTINGS |= {"seeds": SEEDS, "steps": STEPS, "rate": RATE, "rates": RATES, "GPT": GPT_RUN}

@@ -52,7 +52,7 @@ def on_shakespeare() -> list[dict]:
             small["losses"]),
         row("04_first_network", "wider and longer", large["parameters"], large["steps"], batch,
             large["losses"]),
-        trained("10_bigram_to_gpt", "GPT, 300 steps", runs.size(RightGPT(**of_climb["model"])),
+        trained("10_bigram_to_gpt", "GPT, 1,000 steps", runs.size(RightGPT(**of_climb["model"])),
                 of_climb["training"], of_climb["training"]["context_length"],
                 next(rung["losses"] for rung in climb["rungs"] if rung["name"] == "your GPT")),
         trained("11_training", "GPT, 5,000 steps", film["parameters"], of_film,

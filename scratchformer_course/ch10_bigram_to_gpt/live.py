@@ -1,13 +1,26 @@
-"""Chapter 10's rungs, which write: what stands in `measurements/climb.json`, under one slider.
+"""Chapter 10's rungs, which write, and two scenes of the reader's, with what a GPT expects next.
 
-`lab/climb.py` trains the rungs and writes the file.
+The rungs are those of `measurements/climb.json`, which `lab/climb.py` trains.
 """
 
-from collections.abc import Mapping
+import math
+import re
+from collections.abc import Collection, Mapping, Sequence
+from html import escape
 from typing import Any
 
+import torch
+from torch import Tensor
+
+from scratchformer.attention import causal_mask
+from scratchformer.models import GPT
+from scratchformer.tokenizers import CharTokenizer
 from scratchformer_course.kit.figure.live_figure import LiveFigure
+from scratchformer_course.kit.figure.still import table
 from scratchformer_course.kit.figure.text_slider import Frame, text_slider
+from scratchformer_course.page_model import describe
+
+HEAD = 2  # of the last block, from 0: it looks at the first line of the scene
 
 # a rung's name in the file -> what is told of it
 TOLD = {
@@ -35,3 +48,47 @@ def rungs_write(climb: Mapping[str, Any]) -> LiveFigure:
     ]
     prompt = climb["settings"]["prompt"]
     return text_slider("rungs_write", frames, prompt=prompt, slider="Model", writer="the model")
+
+
+def two_scenes(model: GPT, tokenizer: CharTokenizer, texts: Sequence[str]) -> LiveFigure:
+    """Two texts of the reader's: what comes next, what a head looks at, and words to hide."""
+    settings = {"prompts": list(texts), "block": len(model.h), "head": HEAD + 1}
+    still = "<p>This figure is live where JavaScript runs: there you type both scenes.</p>"
+    for text in texts:
+        ids = torch.tensor([tokenizer.encode(text)])
+        p, weights = look(model, ids)
+        likely = [int(i) for i in p.topk(2).indices]
+        rows = [("nothing", "", *(f"{100 * p[i]:.1f} %" for i in likely))]
+        for word in re.finditer(r"\S+", text.split("\n")[0]):
+            places = range(*word.span())
+            without, _ = look(model, ids, places)
+            shares = (f"{100 * without[i]:.1f} %" for i in likely)
+            weight = weights[HEAD, list(places)].sum()
+            rows.append((escape(word.group()), f"{weight:.2f}", *shares))
+        named = (escape(tokenizer.decode([i])) for i in likely)
+        still += table(("hidden", f"head {settings['block']}.{HEAD + 1}", *named), rows)
+    return LiveFigure("two_scenes", settings, still, [describe(model, tokenizer)])
+
+
+@torch.no_grad()
+def look(
+    model: GPT, ids: Tensor, hidden: Collection[int] = (), heads_out: Collection[int] = ()
+) -> tuple[Tensor, Tensor]:
+    """What follows ids (1, T): (V,), and what the last block's heads look at from its end: (H, T).
+
+    `hidden` places get no weight there, and `heads_out` give zeros.
+    """
+    T, last = ids.shape[1], model.h[-1]
+    x = model.wte(ids) + model.wpe(torch.arange(T))  # (1, T, C)
+    for block in model.h[:-1]:
+        x = block(x, causal_mask(T))
+    qkv = last.attn.c_attn(last.ln_1(x))[0].view(T, 3, last.attn.n_heads, -1)
+    q, k, v = qkv.permute(1, 2, 0, 3)  # (H, T, D) each
+    scores = q[:, -1:] @ k.mT / math.sqrt(q.shape[2])  # (H, 1, T)
+    scores[..., list(hidden)] = -math.inf
+    weights = scores.softmax(dim=2)
+    heads = weights @ v  # (H, 1, D)
+    heads[list(heads_out)] = 0
+    x = x[0, -1] + last.attn.c_proj(heads.flatten())  # (C,)
+    x = x + last.mlp(last.ln_2(x))
+    return model.lm_head(model.ln_f(x)).softmax(dim=0), weights[:, 0]

@@ -258,6 +258,7 @@ STORED = {
     "block_switches": explode,
     "fold": fold_the_plane,
     "rungs_write": doing(Model=7),
+    "two_scenes": doing("YORK:", "4.2", Scene_1=LONG_WORDS + "\nDUKE "),
     "time_machine": doing(Steps_of_training=15),
     # as many gaps as fit, and words that the model does not know
     "fill_gaps": doing(English="a _ _ must _ _ the tiger", German="_ _ _ Donaudampfschiff"),
