@@ -195,9 +195,8 @@ class ByteBPE:
 
         Errors are those of `find_real_model`.
         """
-        path = find_real_model(name)
-        if (vocabulary := path.with_name("vocabulary.txt")).is_file() and path.suffix == ".bin":
-            return cls.from_vocabulary(vocabulary)
+        if (path := find_real_model(name)).suffix == ".bin":
+            return cls.from_vocabulary(path.with_name("vocabulary.txt"))
         return cls.from_gguf(path)
 
     @classmethod
@@ -210,13 +209,10 @@ class ByteBPE:
         names = names[: len(names) - (names[-1] == "")]
         special = {name: i for i, name in enumerate(names) if regex.fullmatch(r"<\|.+\|>", name)}
         try:
-            tokens = [
-                name.encode() if name in special else bytes(map(byte_of.__getitem__, name))
-                for name in names
-            ]
+            plain = [bytes(map(byte_of.__getitem__, "" if n in special else n)) for n in names]
         except KeyError as error:
             raise ValueError(f"{path} has the letter {error}, expected GPT-2's") from error
-        return cls(tokens, special)
+        return cls([p or n.encode() for p, n in zip(plain, names, strict=True)], special)
 
     @classmethod
     def from_gguf(cls, path: str | Path) -> "ByteBPE":
