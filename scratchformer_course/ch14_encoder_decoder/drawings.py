@@ -86,7 +86,7 @@ def grows(
         d.text((left + right + cell * len(source)) / 2, 12, f"word {n}", bold=True)
         left = right + cell * len(source) + 48
     return d.show(
-        f"The decoder writes {' '.join(target[1:])} in {len(target) - 1} steps, and each step adds a "
+        f"The decoder writes {' '.join(target[1:])} in {len(target) - 1} steps, and each adds a "
         "row. On the left of each step is a staircase: a row may look at the words up to the one "
         "that it has read last. On the right is a rectangle: every row may look at the whole source "
         f"{' '.join(source)}, but for its padding."
@@ -215,8 +215,8 @@ def spectrogram(mel: Tensor, seconds: float):
     for second in range(int(seconds)):
         d.text(34 + width * second / seconds, 146, f"{second} s", "muted")
     return d.show(
-        f"A spectrogram of {seconds} seconds of speech, {len(mel)} rows of frequencies, low ones at "
-        "the bottom, and a column for each hundredth of a second. Stripes and blots follow one "
+        f"A spectrogram of {seconds} seconds of speech, {len(mel)} rows of frequencies, low ones "
+        "at the bottom, and a column for each hundredth of a second. Stripes and blots follow one "
         "another, with short pauses between them."
     )
 
@@ -245,6 +245,6 @@ def clock(words: Sequence[str], panels: Sequence[tuple[str, Tensor]], seconds: f
     return d.show(
         "Two maps, with a row for each word and the time of the recording from left to right. As "
         "recorded, the line that joins the peaks goes steadily from the upper left to the lower "
-        "right. With the halves swapped it begins in the middle, reaches the right edge, jumps back "
-        "to the left one and goes on from there."
+        "right. With the halves swapped it begins in the middle, reaches the right edge, jumps "
+        "back to the left one and goes on from there."
     )

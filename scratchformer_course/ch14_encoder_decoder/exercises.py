@@ -42,8 +42,8 @@ shift_right = exercise(
     right=[right_shift_right],
     hints=[
         "Which token comes before the inputs, and which after the labels?",
-        "Each row of the inputs is `[begin_id]` and then the row; each of the labels is the row and "
-        "then one more id. `pad_sequence` pads each of the two with its own number.",
+        "A row of the inputs begins with `begin_id`, and a row of the labels ends with another id. "
+        "`pad_sequence(..., padding_value=...)` pads each of the two with its own number.",
     ],
     question=number(
         "`rows` are [7, 8, 9] and [5]. `begin_id` is 1, `end_id` is 2, and `pad_id` is 3. What is "
@@ -180,7 +180,7 @@ read_order = exercise(
         "Which German word follows *heute* or *hier* at once, in the sentences at the top of the "
         "page, and which one is the last?",
         "Three cases: `we know that` puts the verb and then the helper at the end; after another "
-        "opening the helper comes before the ...; without one it stays behind it.",
+        "opening the helper comes before the ..., and without one it follows it.",
     ],
     question=number(
         "How many of the letters `abcd` come before `b` in `read_order('today', 'a', 'b', 'c', "
