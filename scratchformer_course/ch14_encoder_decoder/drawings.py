@@ -88,8 +88,8 @@ def grows(
     return d.show(
         f"The decoder writes {' '.join(target[1:])} in {len(target) - 1} steps, and each adds a "
         "row. On the left of each step is a staircase: a row may look at the words up to the one "
-        "that it has read last. On the right is a rectangle: every row may look at the whole source "
-        f"{' '.join(source)}, but for its padding."
+        "that it has read last. On the right is a rectangle: every row may look at the "
+        f"whole source {' '.join(source)}, but for its padding."
     )
 
 

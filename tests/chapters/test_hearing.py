@@ -9,6 +9,7 @@ from scipy.io import wavfile
 
 from scratchformer.data import real_model
 from scratchformer_course.ch14_encoder_decoder import hearing
+from scratchformer_course.ch14_encoder_decoder.live import mu_law
 
 
 def test_the_recording_is_the_pinned_one_and_its_words_have_times():
@@ -47,6 +48,16 @@ def test_its_spectrogram_is_that_of_whisper():
     ):
         theirs = extractor(samples.numpy(), sampling_rate=16_000, return_tensors="pt")
         assert (hearing.log_mel(samples) - theirs.input_features[0]).abs().max() < 1e-5
+
+
+def test_the_page_plays_the_same_sound():
+    """By G.711: of 8 bits, one is the sign, three are an exponent, and four a mantissa."""
+    samples = hearing.read_wav().numpy()
+    bits = ~np.frombuffer(mu_law(samples), np.uint8)
+    size = (((bits & 15).astype(int) << 3) + 132 << (bits >> 4 & 7)) - 132
+    played = np.where(bits & 128, -size, size) / 32768
+    assert np.abs(played - samples).max() < 0.04 * np.abs(samples).max()
+    assert np.corrcoef(played, samples)[0, 1] > 0.9995
 
 
 @pytest.fixture(scope="module")
