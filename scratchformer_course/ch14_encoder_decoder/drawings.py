@@ -234,12 +234,12 @@ def clock(words: Sequence[str], panels: Sequence[tuple[str, Tensor]], seconds: f
         d.text(start + width / 2, 10, title, bold=True)
         d.box(start, top, width, height, fill=0)
         for i, weights in enumerate(rows.tolist()):
-            for s in (s for s, w in enumerate(weights) if w > 0.03):
-                part = [[min(1.0, 2.5 * weights[s])]]
-                d.grid(start + width * s / n, top + row * i, part, row, "key")
+            y = top + row * (i + 0.5)
+            for s in (s for s, w in enumerate(weights) if w > 0.05):
+                d.line([(start + width * at / n, y) for at in (s, s + 1)], "key", width=row - 4)
         middles = ((rows.argmax(dim=1) + 0.5) * width / n).tolist()
         way = [(start + x, top + row * (i + 0.5)) for i, x in enumerate(middles)]
-        d.line(way, "query", width=2)
+        d.line(way, "query", width=1.5)
         for second in range(0, int(seconds), 2):
             d.text(start + width * second / seconds + 8, top + height + 12, f"{second} s", "muted")
     return d.show(
