@@ -72,10 +72,10 @@ def grows(
     `target` begins with the begin token. Row t of `decoder` says what the row may look at in the
     target, `cross` what every row may look at in the source.
     """
-    cell, top, style = 19, 28, {"colour": "token", "size": 14}
-    d, left = Drawing(478, 166), 42
+    cell, top, style = 17, 28, {"colour": "token", "size": 13}
+    d, left = Drawing(478, 176), 40
     for n in range(1, len(target)):
-        right = left + cell * n + 8
+        right = left + cell * n + 6
         says, reads = target[1 : n + 1], target[:n]
         d.grid(left, top, [row[:n] for row in decoder[:n]], cell, "query")
         d.grid(right, top, [cross] * n, cell, "key")
@@ -84,7 +84,7 @@ def grows(
         _headings(d, left + cell / 2, low, reads, cell, "end", **style)
         _headings(d, right + cell / 2, low, source, cell, "end", **style)
         d.text((left + right + cell * len(source)) / 2, 12, f"word {n}", bold=True)
-        left = right + cell * len(source) + 48
+        left = right + cell * len(source) + 42
     return d.show(
         f"The decoder writes {' '.join(target[1:])} in {len(target) - 1} steps, and each adds a "
         "row. On the left of each step is a staircase: a row may look at the words up to the one "

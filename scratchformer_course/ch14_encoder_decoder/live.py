@@ -15,7 +15,7 @@ BARS, START = 355, 2  # bars of loudness, one for each step of the map; "John" i
 
 
 def spoken_words(stored: Mapping[str, Any]) -> LiveFigure:
-    """The figure of lab.hearing's maps: press a word and hear where it is read, swap the halves."""
+    """The figure of lab.heard's maps: press a word and hear where it is read, swap the halves."""
     said, samples = alignment(), read_wav().numpy()
     loud = np.sqrt([np.mean(part**2) for part in np.array_split(samples, BARS)])
     after, seconds = stored["after"], stored["seconds"]

@@ -1,6 +1,6 @@
-"""Chapter 14's clock: what Whisper's heads read of a recording -> measurements/hearing.json.
+"""Chapter 14's clock: what Whisper's heads read of a recording -> measurements/heard.json.
 
-Usage: python -m lab.hearing [--quick | --write]
+Usage: python -m lab.heard [--quick | --write]
 
 Whisper tiny.en writes down the chapter's recording. `heads` has for each of its 24 heads of
 cross-attention how many words are read most at an instant at which they are spoken, by the times
@@ -94,7 +94,7 @@ def measure(options: argparse.Namespace) -> dict:
     }
 
 
-main = runs.script(__doc__, "hearing", measure, SETTINGS, threads=1)
+main = runs.script(__doc__, "heard", measure, SETTINGS, threads=1)
 
 
 if __name__ == "__main__":
