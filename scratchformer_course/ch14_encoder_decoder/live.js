@@ -116,7 +116,7 @@ course.define("ch14_encoder_decoder", () => {
           }),
         ),
       );
-      const height = WAVE + said.length * ROW + 16;
+      const height = WAVE + said.length * ROW + 22;
       const seam = x(seconds - after);
       const about = `The recording, and a row of the map for each of ${said.length} words`;
       picture.replaceChildren(
@@ -129,11 +129,11 @@ course.define("ch14_encoder_decoder", () => {
             height: WAVE + said.length * ROW,
           }),
           way(wave.join(""), "sx-wave"),
-          now ? line(seam, 0, seam, height - 16, "sx-seam") : null,
+          now ? line(seam, 0, seam, height - 22, "sx-seam") : null,
           cells,
           way(path([peak, peak].map((s, i) => [x(s), i ? WAVE + chosen * ROW : 0])), "sx-peak"),
           [0, 1, 2, 3, 4, 5, 6].map((s) =>
-            words(`${s} s`, x(s), height - 2, s ? "middle" : "start"),
+            words(`${s} s`, x(s), height - 3, s ? "middle" : "start"),
           ),
         ]),
       );
