@@ -28,7 +28,7 @@ END = {
     "tools": {LIBRARY, COURSE, "book"},
 }
 ROOTS = (LIBRARY, COURSE, *END, "tests")
-LIBRARY_LINES = 5800  # an afternoon's reading, of which a fifth is the diagnosis
+LIBRARY_LINES = 6000  # an afternoon's reading, of which a fifth is the diagnosis
 LINES, PARAMETERS, CODE = 60, 12, 250  # of a function, and of a file
 FUNCTION = ast.FunctionDef | ast.AsyncFunctionDef
 

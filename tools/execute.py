@@ -72,10 +72,10 @@ def main(wanted: list[str]) -> int:
     if absent := missing():
         print(f"not found: {', '.join(absent)}. Connect once, or see book/how_to_use.md")
         return 2
-    asked = any('"real-model"' in path.read_text(encoding="utf-8") for path in paths)
-    if asked and (reason := real_model_is_missing()):  # its cells would lose their outputs
-        print(reason)
-        return 2
+    for path in paths:
+        if reason := real_model_is_missing(path):  # its cells would lose their outputs
+            print(reason)
+            return 2
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     os.environ["SCRATCHFORMER_BUDGET"] = "cpu"  # what is stored is the CPU's
     os.environ["SCRATCHFORMER_LIVE"] = "stored"  # the site brings scripts and weights

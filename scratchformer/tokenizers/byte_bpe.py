@@ -191,11 +191,28 @@ class ByteBPE:
 
     @classmethod
     def pretrained(cls, name: str) -> "ByteBPE":
-        """The tokenizer of `Llama.pretrained(name)`: "smollm2-135m-instruct".
+        """The tokenizer of a real model: "smollm2-135m-instruct", "whisper-tiny.en".
 
         Errors are those of `find_real_model`.
         """
-        return cls.from_gguf(find_real_model(name))
+        if (path := find_real_model(name)).suffix == ".bin":
+            return cls.from_vocabulary(path.with_name("vocabulary.txt"))
+        return cls.from_gguf(path)
+
+    @classmethod
+    def from_vocabulary(cls, path: str | Path) -> "ByteBPE":
+        """GPT-2's kind of tokenizer from a list of its tokens, one a line, in GPT-2's letters.
+
+        Lines such as <|endoftext|> are special. Raises ValueError for a list of another kind.
+        """
+        names, byte_of = Path(path).read_text(encoding="utf-8").split("\n"), _gpt2_alphabet()
+        names = names[: len(names) - (names[-1] == "")]
+        special = {name: i for i, name in enumerate(names) if regex.fullmatch(r"<\|.+\|>", name)}
+        try:
+            plain = [bytes(map(byte_of.__getitem__, "" if n in special else n)) for n in names]
+        except KeyError as error:
+            raise ValueError(f"{path} has the letter {error}, expected GPT-2's") from error
+        return cls([p or n.encode() for p, n in zip(plain, names, strict=True)], special)
 
     @classmethod
     def from_gguf(cls, path: str | Path) -> "ByteBPE":

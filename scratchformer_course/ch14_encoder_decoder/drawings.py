@@ -1,6 +1,11 @@
-"""Chapter 14's drawings: both stacks, three masks, cross-attention, the block, maps, teachers."""
+"""Chapter 14's drawings: both stacks, growing masks, cross-attention, the block, maps, sound."""
 
+from base64 import b64encode
 from collections.abc import Sequence
+from io import BytesIO
+
+from matplotlib.image import imsave
+from torch import Tensor
 
 from scratchformer_course.kit.canvas import Drawing, drawing
 
@@ -56,30 +61,35 @@ def _headings(d, x, y, words, step, anchor, **lettering):
             d.text(x + step * i, y + (7 if anchor == "end" else -7), word, **lettering)
 
 
-def masks(
-    encoder: Sequence[Sequence[float]],
+def grows(
     decoder: Sequence[Sequence[float]],
-    cross: Sequence[Sequence[float]],
+    cross: Sequence[float],
     source: Sequence[str],
     target: Sequence[str],
 ):
-    """The three masks of one pair side by side; a coloured square may be looked at."""
-    d, cell, top, style = Drawing(478, 196), 22, 32, {"colour": "token", "size": 15}
-    for left, title, colour, table, rows, columns in (
-        (40, "encoder", "query", encoder, source, source),
-        (194, "decoder", "query", decoder, target, target),
-        (376, "cross", "key", cross, target, source),
-    ):
-        d.text(left + cell * len(columns) / 2, 16, title, bold=True)
-        d.grid(left, top, table, cell, colour)
-        d.texts(left - 6, top + cell / 2, rows, down=cell, anchor="end", **style)
-        _headings(d, left + cell / 2, top + cell * len(rows) + 6, columns, cell, "end", **style)
+    """A target that grows word by word, over the two masks of the decoder.
+
+    `target` begins with the begin token. Row t of `decoder` says what the row may look at in the
+    target, `cross` what every row may look at in the source.
+    """
+    cell, top, style = 17, 28, {"colour": "token", "size": 13}
+    d, left = Drawing(478, 176), 40
+    for n in range(1, len(target)):
+        right = left + cell * n + 6
+        says, reads = target[1 : n + 1], target[:n]
+        d.grid(left, top, [row[:n] for row in decoder[:n]], cell, "query")
+        d.grid(right, top, [cross] * n, cell, "key")
+        d.texts(left - 5, top + cell / 2, says, down=cell, anchor="end", **style)
+        low = top + cell * n + 6
+        _headings(d, left + cell / 2, low, reads, cell, "end", **style)
+        _headings(d, right + cell / 2, low, source, cell, "end", **style)
+        d.text((left + right + cell * len(source)) / 2, 12, f"word {n}", bold=True)
+        left = right + cell * len(source) + 42
     return d.show(
-        "Three grids, coloured where a row may look at a column. Encoder: rows and columns are "
-        f"the source {' '.join(source)}; every row is coloured up to the padding. Decoder: rows "
-        f"and columns are the target {' '.join(target)}; a staircase, without the padding. Cross: "
-        f"a rectangle. Its {len(target)} rows are the target, its {len(source)} columns the "
-        "source; every row is coloured up to the padding of the source, and there is no staircase."
+        f"The decoder writes {' '.join(target[1:])} in {len(target) - 1} steps, and each adds a "
+        "row. On the left of each step is a staircase: a row may look at the words up to the one "
+        "that it has read last. On the right is a rectangle: every row may look at the "
+        f"whole source {' '.join(source)}, but for its padding."
     )
 
 
@@ -184,29 +194,57 @@ def reads(columns: Sequence[str], panels: Sequence[tuple]):
     )
 
 
-def two_ways(right: Sequence[str], taught: Sequence[str], alone: Sequence[str]):
-    """What a decoder reads and says with a teacher, and alone; wrong words are dashed."""
-    d, left = Drawing(480, 226, size=13), 42
-    step = (d.width - left) / len(right)
-    cell = (step - 4, 28)
-    for top, title, reads, says in (
-        (0, "With a teacher it reads the correct words.", ["⊢", *right[:-1]], taught),
-        (122, "Alone it reads what it has written.", ["⊢", *alone[:-1]], alone),
-    ):
-        d.text_from(0, top + 8, title, bold=True)
-        d.texts(0, top + 36, ("says", "reads"), down=52, colour="muted", anchor="start")
-        looks = [
-            ("token", 0.12) if word == spoken else ("key", 0.12, True)
-            for word, spoken in zip(right, says, strict=True)
-        ]
-        d.row(left + 2, top + 22, says, cell, looks, step)
-        middles = d.row(left + 2, top + 74, reads, cell, ("token", 0.12), step)
-        for x in middles:
-            d.arrow(x - 8, top + 72, x - 8, top + 52, "stream")
-        for x in middles[:-1] if says is alone else ():
-            d.arrow(x + 8, top + 52, x + step - 18, top + 72, "query")
+def spectrogram(mel: Tensor, seconds: float):
+    """The part of a spectrogram (bands, columns) in which something is said: dark where it is loud.
+
+    It is a mask for the page's own ink.
+    """
+    shown = mel[:, : round(100 * seconds)].flip(0)
+    shown = (shown - shown.min()) / (shown.max() - shown.min())
+    file = BytesIO()
+    imsave(file, shown.numpy(), cmap="gray", vmin=0, vmax=1, format="png")
+    address = f"data:image/png;base64,{b64encode(file.getvalue()).decode()}"
+    d, width, height = Drawing(478, 166, size=13), 440, 128
+    d.parts.append(
+        f'<mask id="sound-14"><image href="{address}" x="34" y="4" width="{width}" '
+        f'height="{height}" preserveAspectRatio="none"/></mask>'
+        f'<rect x="34" y="4" width="{width}" height="{height}" fill="currentColor" '
+        'mask="url(#sound-14)"/>'
+    )
+    d.texts(28, 12, ("high", "low"), down=height - 16, anchor="end", colour="muted")
+    for second in range(int(seconds)):
+        d.text(34 + width * second / seconds, 146, f"{second} s", "muted")
     return d.show(
-        f"Two decoders that have to say {' '.join(right)}. With a teacher it reads the correct "
-        f"words and says {' '.join(taught)}. Alone it reads what it has written, and says "
-        f"{' '.join(alone)}. Words that differ from the correct one at their position are dashed."
+        f"A spectrogram of {seconds} seconds of speech, {len(mel)} rows of frequencies, low ones "
+        "at the bottom, and a column for each hundredth of a second. Stripes and blots follow one "
+        "another, with short pauses between them."
+    )
+
+
+def clock(words: Sequence[str], panels: Sequence[tuple[str, Tensor]], seconds: float):
+    """Maps side by side, a row for each word over the time of a recording, dark where it reads.
+
+    A panel is (title, rows), with rows (words, steps); a line joins the largest of each row.
+    """
+    row, left, top, width = 15, 78, 24, 196
+    d = Drawing(left + 2 * width + 6, top + row * len(words) + 22, size=13)
+    d.texts(left - 6, top + row / 2, words, down=row, anchor="end", colour="token")
+    for start, (title, rows) in zip((left, left + width + 6), panels, strict=True):
+        n, height = rows.shape[1], row * len(words)
+        d.text(start + width / 2, 10, title, bold=True)
+        d.box(start, top, width, height, fill=0)
+        for i, weights in enumerate(rows.tolist()):
+            y = top + row * (i + 0.5)
+            for s in (s for s, w in enumerate(weights) if w > 0.05):
+                d.line([(start + width * at / n, y) for at in (s, s + 1)], "key", width=row - 4)
+        middles = ((rows.argmax(dim=1) + 0.5) * width / n).tolist()
+        way = [(start + x, top + row * (i + 0.5)) for i, x in enumerate(middles)]
+        d.line(way, "query", width=1.5)
+        for second in range(0, int(seconds), 2):
+            d.text(start + width * second / seconds + 8, top + height + 12, f"{second} s", "muted")
+    return d.show(
+        "Two maps, with a row for each word and the time of the recording from left to right. As "
+        "recorded, the line that joins the peaks goes steadily from the upper left to the lower "
+        "right. With the halves swapped it begins in the middle, reaches the right edge, jumps "
+        "back to the left one and goes on from there."
     )

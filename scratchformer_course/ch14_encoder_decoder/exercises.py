@@ -4,8 +4,7 @@ import torch
 from torch import nn
 from torch.nn.utils.rnn import pad_sequence
 
-from scratchformer.attention import MultiHeadAttention, scaled_dot_product_attention
-from scratchformer.blocks import FeedForward
+from scratchformer.attention import scaled_dot_product_attention
 from scratchformer_course.kit.checks import exercise, number
 from scratchformer_course.kit.checks.cases import drawn
 
@@ -43,7 +42,8 @@ shift_right = exercise(
     right=[right_shift_right],
     hints=[
         "Which token comes before the inputs, and which after the labels?",
-        "Pad `[begin_id, *row]` with `pad_id`, and `[*row, ...]` with -100.",
+        "A row of the inputs begins with `begin_id`, and a row of the labels ends with another id. "
+        "`pad_sequence(..., padding_value=...)` pads each of the two with its own number.",
     ],
     question=number(
         "`rows` are [7, 8, 9] and [5]. `begin_id` is 1, `end_id` is 2, and `pad_id` is 3. What is "
@@ -89,8 +89,6 @@ def _random(seed, *shape):
 
 X, MEMORY = 2 * _random(4, 2, 2, 4, 8)
 SEES = torch.tensor([[[0, 1, 1, 1]], [[1, 1, 0, 0]]], dtype=torch.bool)  # (B, 1, S)
-PAST = torch.ones(2, 4, 4, dtype=torch.bool).tril()
-PADDED = PAST & (torch.arange(4) != torch.tensor([[[1]], [[4]]]))  # the first text has a gap at 1
 
 
 def _crosses(CrossAttention):
@@ -141,70 +139,64 @@ CrossAttention = exercise(
 )
 
 
-class RightDecoderBlock(nn.Module):
-    def __init__(self, d_model, n_heads):
-        super().__init__()
-        self.attn = MultiHeadAttention(d_model, n_heads)
-        self.ln_1 = nn.LayerNorm(d_model)
-        self.cross_attn = RightCrossAttention(d_model, n_heads)
-        self.ln_cross = nn.LayerNorm(d_model)
-        self.mlp = FeedForward(d_model, activation="relu")
-        self.ln_2 = nn.LayerNorm(d_model)
-
-    def forward(self, x, mask, memory, memory_mask):
-        x = self.ln_1(x + self.attn(x, mask=mask))
-        x = self.ln_cross(x + self.cross_attn(x, memory, memory_mask))
-        return self.ln_2(x + self.mlp(x))
+OPENINGS = ("today", "we know that")
 
 
-def _moved_outputs(DecoderBlock):
-    """How many of four outputs move with a position of x, one of the memory, and one of padding."""
-    block, (x, memory) = DecoderBlock(d_model=4, n_heads=1), _random(12, 2, 1, 4, 4)
-    mask, sees = PAST[:1], torch.tensor([[[True, True, True, False]]])
-    found = []
-    for is_memory, t in ((False, 1), (True, 1), (True, 3)):
-        changed = [x.clone(), memory.clone()]
-        changed[is_memory][:, t] = _random(13, 4)
-        moved = block(changed[0], mask, changed[1], sees) - block(x, mask, memory, sees)
-        found.append((moved.abs() > 1e-6).any(dim=2).sum())
-    return _in_a_row(found)
+def right_read_order(opening, subject, helper, verb, object_):
+    if opening == "we know that":
+        return f"{subject} {object_} {verb} {helper}"
+    if opening:
+        return f"{helper} {subject} {object_} {verb}"
+    return f"{subject} {helper} {object_} {verb}"
 
 
-DecoderBlock = exercise(
+def _clause(draw):
+    """An opening, two noun phrases, a helper and a verb."""
+    nouns = draw.sample("king queen dog cat horse goose".split(), 2)
+    subject, object_ = (f"{draw.choice(['the', 'a', 'the old', 'every'])} {n}" for n in nouns)
+    opening = draw.choice(["", "today", "here", "we know that"])
+    return opening, subject, draw.choice(["can", "must"]), draw.choice(["see", "hear"]), object_
+
+
+def _before_the_helper(f):
+    """How many letters come before the helper after *today*, and after *we know that*."""
+    found = [f(opening, *"abcd").replace(" ", "").index("b") for opening in OPENINGS]
+    return found[0] + 10 * found[1]
+
+
+read_order = exercise(
     "14.3",
-    "DecoderBlock(d_model, n_heads): x, mask, memory, memory_mask -> (B, T, C), post-norm. Its "
-    "parts are called `attn`, `ln_1`, `cross_attn`, `ln_cross`, `mlp` and `ln_2`.",
+    "read_order(opening, subject, helper, verb, object_) -> the four last, joined by spaces in the "
+    "order in which the translator reads them. `opening` is '', 'today', 'here' or 'we know that'.",
     cases=(
-        ({"d_model": 8, "n_heads": 2}, X, PAST, MEMORY, SEES),
-        ({"d_model": 8, "n_heads": 4}, X[:, :3], PAST[:, :3, :3], MEMORY, SEES),
-        ({"d_model": 8, "n_heads": 1}, X, PADDED | torch.eye(4).bool(), MEMORY, SEES),
+        ("today", "the small dog", "can", "see", "the cat"),
+        ("", "the small dog", "can", "see", "the cat"),
+        ("we know that", "the old king", "must", "find", "a horse"),
+        ("here", "the goose", "can", "seek", "the dog"),
     ),
-    praise="`DecoderBlock` is right: three sublayers, each added and then normalised.",
-    right=[RightDecoderBlock],
+    more=drawn(12, _clause),
+    right=[right_read_order],
     hints=[
-        "Three sublayers: what does each of them read, and where does its norm go?",
-        "The first line is `x = self.ln_1(x + self.attn(x, mask=mask))`. The second has the same "
-        "form, with `self.cross_attn(x, ..., ...)`.",
+        "Which German word follows *heute* or *hier* at once, in the sentences at the top of the "
+        "page, and which one is the last?",
+        "Three cases: `we know that` puts the verb and then the helper at the end; after another "
+        "opening the helper comes before the ..., and without one it follows it.",
     ],
     question=number(
-        "x and the memory have four positions each, and the memory's last one is padding. The "
-        "decoder must not see its future. How many of the four outputs move if you change the "
-        "second vector of x alone, how many for the memory's second vector, and how many for its "
-        "padding? Write the three numbers one after the other, such as 123.",
-        _moved_outputs,
+        "How many of the letters `abcd` come before `b` in `read_order('today', 'a', 'b', 'c', "
+        "'d')`, plus ten times how many do in `read_order('we know that', 'a', 'b', 'c', 'd')`?",
+        _before_the_helper,
         digits=0,
     ),
     mistakes={
-        "self.ln_1(x + self.attn(x, mask=mask)) -> x + self.attn(self.ln_1(x), mask=mask)\n"
-        "self.ln_cross(x + self.cross_attn(x, memory, memory_mask)) -> "
-        "x + self.cross_attn(self.ln_cross(x), memory, memory_mask)\n"
-        "self.ln_2(x + self.mlp(x)) -> x + self.mlp(self.ln_2(x))": "This is pre-norm: here "
-        "each norm comes after the addition, on x + f(x)",
-        "cross_attn(x, memory -> cross_attn(x, x": "Cross-attention gets x for its memory: "
-        "give it `memory`",
-        "x + self.cross_attn -> self.cross_attn": "A sublayer replaces x instead of adding to it",
-        ", mask=mask -> ": "The decoder sees its future: give `mask` to `attn`",
-        "memory_mask)) -> memory_mask | True))": "Cross-attention looks at padding: give it "
-        "`memory_mask`",
+        "{helper} {subject} {object_} {verb} -> {subject} {helper} {object_} {verb}": "After "
+        "*today* or *here* the order is that of a sentence without an opening: compare *heute "
+        "liebt das arme Kind*, where a verb comes second",
+        "{verb} {helper} -> {helper} {verb}": "After *we know that* the two verbs are at the end, "
+        "but in English order: compare *hören kann*",
+        "{helper} {object_} {verb} -> {helper} {verb} {object_}": "Without an opening the verb "
+        "stays in its English place: compare *hier kann die Gans den Hund suchen*",
+        "{subject} {object_} {verb} {helper} -> {helper} {subject} {object_} {verb}": "*We know "
+        "that* is treated like *today*: after *dass* the helper doesn't come first",
     },
 )

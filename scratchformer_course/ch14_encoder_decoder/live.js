@@ -1,95 +1,161 @@
-// A stored translation, written word by word: each word lights up what it reads in the source, and
-// the rows so far are the map of the attention.
+// A recording and what one head of Whisper reads of it: a word that is pressed lights up its row of
+// the map, and the sound around the instant where the row has its peak is played.
 
 course.define("ch14_encoder_decoder", () => {
-  const { el, label, slider, note, listed, scrolling, table, ranked, newStatus } = course.live;
-  const BEGIN = "⊢";
-  const END = "⊣";
+  const {
+    el,
+    button,
+    choice,
+    drawing,
+    line,
+    note,
+    path,
+    press,
+    rovingLine,
+    way,
+    words,
+    newStatus,
+  } = course.live;
+  const RATE = 16000; // bytes a second: one for each sample, in µ-law
+  const STEP = 0.02; // seconds that a step of the map stands for
+  const HALF = 0.25; // seconds that are heard before and after an instant
+  const WIDTH = 480;
+  const [WAVE, ROW] = [52, 9]; // heights of the recording and of a row of the map
 
   // ---- calculations ----
 
-  const share = (weight) => `${Math.round(100 * weight)} %`;
-
-  // The places that one row reads, the largest share first, until they hold most of it
-  function reads(row, most = 0.8) {
-    let sum = 0;
-    return ranked(row).filter((s) => {
-      const isNeeded = sum < most;
-      sum += row[s];
-      return isNeeded;
-    });
+  // The bytes of a .wav file with one channel in µ-law, whose samples these are
+  function wav(samples) {
+    const file = new Uint8Array(44 + samples.length);
+    const view = new DataView(file.buffer);
+    for (const [at, text] of /** @type {[number, string][]} */ ([
+      [0, "RIFF"],
+      [8, "WAVEfmt "],
+      [36, "data"],
+    ])) {
+      for (let i = 0; i < text.length; i++) file[at + i] = text.charCodeAt(i);
+    }
+    view.setUint32(4, 36 + samples.length, true);
+    view.setUint32(16, 16, true);
+    view.setUint16(20, 7, true); // µ-law
+    view.setUint16(22, 1, true);
+    view.setUint32(24, RATE, true);
+    view.setUint32(28, RATE, true);
+    view.setUint16(32, 1, true);
+    view.setUint16(34, 8, true);
+    view.setUint32(40, samples.length, true);
+    file.set(samples, 44);
+    return file;
   }
 
-  // What happens at a step, in a sentence
-  function sentence(written, word, source, row) {
-    const from = reads(row).slice(0, 3);
-    const list = listed(from.map((s) => `${source[s]} (${share(row[s])})`));
-    return `After ${written.join(" ")} it reads mostly ${list} and writes ${word}.`;
+  // A list of samples or of bars, cut at this share of it, the second part first
+  function swap(list, share) {
+    const cut = Math.round(share * list.length);
+    return [...list.slice(cut), ...list.slice(0, cut)];
   }
 
   // ---- the figure ----
 
-  function build({ translations, start }) {
-    const choice = el(
-      "select",
-      { onchange: choose },
-      translations.map(({ english }, i) =>
-        el("option", { value: i, selected: i === start ? "" : null }, english),
-      ),
-    );
-    const control = el("div");
+  function build({ said, times, instants, maps, seconds, after, loud, sound, start }) {
+    const plain = Uint8Array.from(atob(sound), (letter) => letter.charCodeAt(0));
+    const share = after / seconds;
+    const sounds = [plain, Uint8Array.from(swap(plain, share))];
+    const bars = [loud, swap(loud, share)];
+    const x = (second) => (second / seconds) * WIDTH;
+    const player = el("audio", { controls: "", preload: "none" });
+    const short = el("audio");
     const status = newStatus();
-    const map = scrolling("sx-scroll", "What each word reads");
-    let step;
+    const picture = el("div");
+    const names = said.map((word, i) =>
+      button(word, () => choose(i), { "data-row": 0, "data-column": i }),
+    );
+    const buttons = el("div.sx-said", { role: "group", "aria-label": "Words" }, names);
+    rovingLine(buttons, () => names);
+    const order = choice("The recording", ["as recorded", "halves swapped"], show);
+    let chosen = start;
 
-    function choose() {
-      const words = translations[choice.value].german.split(" ").length + 1;
-      // all words are written; only the end is still to come
-      step = slider("Step", { min: 1, max: words, value: words - 1 }, draw);
-      control.replaceChildren(step.element);
+    const load = (audio, samples) => {
+      if (audio.src) URL.revokeObjectURL(audio.src);
+      audio.src = URL.createObjectURL(new Blob([wav(samples)], { type: "audio/wav" }));
+    };
+
+    function choose(i) {
+      chosen = i;
+      draw();
+      player.pause();
+      const middle = instants[order.at()][i];
+      const [from, to] = [middle - HALF, middle + HALF].map((s) => Math.max(0, s * RATE));
+      load(short, sounds[order.at()].slice(from, to));
+      short.play().catch(() => {}); // where nothing can be heard, the map is there all the same
+    }
+
+    function show() {
+      load(player, sounds[order.at()]);
       draw();
     }
 
-    function cell(weight, isWritten) {
-      const percent = isWritten ? Math.round(100 * weight) : 0;
-      return el("td", { style: `--w: ${isWritten ? weight : 0}` }, percent >= 5 ? percent : "");
-    }
-
     function draw() {
-      const { english, german, weights } = translations[choice.value];
-      const source = [...english.split(" "), END];
-      const target = [...german.split(" "), END];
-      const now = step.get() - 1;
-      const heads = source.map((word, s) => {
-        const name = el("span", word === END ? "end" : word);
-        return el("th", { scope: "col", style: `--w: ${weights[now][s]}` }, name);
+      const now = order.at();
+      const [begin, end] = times[now][chosen];
+      const peak = instants[now][chosen];
+      press(names, chosen, true);
+      const step = WIDTH / loud.length;
+      const wave = bars[now].map((tall, i) => {
+        const half = (tall / 100) * (WAVE / 2);
+        return `M${(i * step).toFixed(1)} ${(WAVE / 2 - half).toFixed(1)}v${(2 * half).toFixed(1)}`;
       });
-      const rows = target.map((word, t) => [
-        t <= now ? word : "…",
-        ...weights[t].map((weight) => cell(weight, t <= now)),
-      ]);
-      const grid = table(["", ...heads], rows, { class: "sx-map" });
-      grid.tBodies[0].rows[now].className = "sx-now";
-      map.replaceChildren(grid);
-      const written = [BEGIN, ...target.slice(0, now)];
-      const word = target[now] === END ? "⊣, the end" : target[now];
-      status.textContent = sentence(written, word, source, weights[now]);
+      const cells = maps[now].map((row, i) =>
+        row.map(([s, percent]) =>
+          el("svg:rect", {
+            x: x(s * STEP).toFixed(1),
+            y: WAVE + i * ROW,
+            width: x(STEP).toFixed(2),
+            height: ROW - 1,
+            "fill-opacity": Math.min(1, 0.2 + percent / 30).toFixed(2),
+            class: i === chosen ? "sx-now" : null,
+          }),
+        ),
+      );
+      const height = WAVE + said.length * ROW + 22;
+      const seam = x(seconds - after);
+      const about = `The recording, and a row of the map for each of ${said.length} words`;
+      picture.replaceChildren(
+        drawing(WIDTH, height, { "aria-label": about }, [
+          el("svg:rect", {
+            class: "sx-spoken",
+            x: x(begin),
+            y: 0,
+            width: x(end - begin),
+            height: WAVE + said.length * ROW,
+          }),
+          way(wave.join(""), "sx-wave"),
+          now ? line(seam, 0, seam, height - 22, "sx-seam") : null,
+          cells,
+          way(path([peak, peak].map((s, i) => [x(s), i ? WAVE + chosen * ROW : 0])), "sx-peak"),
+          [0, 1, 2, 3, 4, 5, 6].map((s) =>
+            words(`${s} s`, x(s), height - 3, s ? "middle" : "start"),
+          ),
+        ]),
+      );
+      status.textContent =
+        `While it writes ${said[chosen]}, the head reads most at ${peak.toFixed(2)} s. ` +
+        `The word is spoken from ${begin.toFixed(2)} to ${end.toFixed(2)} s.`;
     }
 
-    choose();
-    return el("div.sx-translation", [
-      el("p.sx-choice", label("Sentence", choice), choice),
-      control,
+    show();
+    return el("div", [
+      buttons,
       status,
-      map,
+      picture,
+      el("div.sx-bar", order.element, player),
       note(
-        "A row for each German word that it writes, a column for each vector of the memory: one for " +
-          "each English word, and one for the end of the text. The numbers are the shares of the " +
-          "attention in percent, from 5 up, averaged over the four heads of the last block.",
+        "Above, how loud the recording is; below, a row for each word that is written, dark where " +
+          "one head of Whisper reads while writing it. The coloured band is the time in which the chosen word " +
+          "is spoken, by a program that is given the text.",
       ),
     ]);
   }
 
-  course.figures.translation_steps = build;
-  return { reads, sentence };
+  course.figures.spoken_words = build;
+  return { wav, swap };
 });

@@ -62,10 +62,7 @@ WRONG = {
         "logits.clone() -> logits",
     ],
     "cached_step": ["q @ keys.T -> q @ keys[-9:].T\n@ values, -> @ values[-9:],"],
-    "DecoderBlock": [
-        f"self.mlp(x){DROPS.format('self.mlp(x)')}",
-        "mask=mask -> mask=torch.ones_like(mask).tril()",
-    ],
+    "read_order": ['if opening: -> if opening == "today":'],
     "gpt_parameters": [
         "return (vocab -> from ctypes import c_float; return int(c_float((vocab\n"
         "+ 2 * C -> + 2 * C).value)"

@@ -3,10 +3,10 @@
 import itertools
 import math
 import random
+import struct
 from collections.abc import Callable, Iterator
 from dataclasses import astuple
 
-import numpy as np
 import pytest
 import torch
 
@@ -258,15 +258,21 @@ def bends_of_a_sum(draw):
         )
 
 
-@figure("ch14_encoder_decoder", "F.reads", 0)
-def words_that_a_row_reads(draw):
-    """From the largest share on, until most of the row is told."""
-    for _ in range(100):
-        shares = np.array([draw.random() ** 4 for _ in range(draw.randrange(1, 12))])
-        row = shares / shares.sum()
-        order = np.argsort(-row)
-        needed = int((row[order].cumsum() < 0.8).sum()) + 1
-        yield (row.tolist(),), order[:needed].tolist()
+@figure("ch14_encoder_decoder", "F.swap", 0)
+def parts_of_a_recording(draw):
+    for _ in range(50):
+        samples = [draw.randrange(256) for _ in range(draw.randrange(1, 30))]
+        cut = draw.randrange(len(samples) + 1)
+        yield (samples, cut / len(samples)), samples[cut:] + samples[:cut]
+
+
+@figure("ch14_encoder_decoder", "(samples) => [...F.wav(Uint8Array.from(samples))]", 0)
+def a_wav_file_in_mu_law(draw):
+    for n in (0, 1, 500):
+        samples = draw.randbytes(n)
+        kind = struct.pack("<4sIHHIIHH", b"fmt ", 16, 7, 1, 16_000, 16_000, 1, 8)
+        body = b"WAVE" + kind + struct.pack("<4sI", b"data", n) + samples
+        yield ([*samples],), [*struct.pack("<4sI", b"RIFF", len(body)), *body]
 
 
 PACKAGE = {  # its names of parts, where the figure has others

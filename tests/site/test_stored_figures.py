@@ -37,8 +37,8 @@ TOLD = {
     "block_switches": lambda _: ["After 12 blocks: “hush” above 0.5 at"],
     "rungs_write": lambda settings: frame(settings, 7),
     "fill_gaps": lambda _: ["does not know “tiger”, “Donaudampfschiff”", "Gap 9"],
-    "translation_steps": lambda settings: [
-        f"and writes {settings['translations'][0]['german'].split()[2]}"
+    "spoken_words": lambda settings: [
+        f"it writes prudently, the head reads most at {settings['instants'][1][14]:.2f} s"
     ],
     "wager": lambda _: ["Both are written down"],
     "tab_speed": lambda settings: [settings["why"]],  # covered until the forecast is there
