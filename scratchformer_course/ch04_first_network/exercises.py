@@ -3,13 +3,11 @@
 import math
 
 import torch
-from torch import nn
 
 from scratchformer_course.kit.checks.cases import drawn, integers, normal
 from scratchformer_course.kit.checks.engine import exercise
 from scratchformer_course.kit.checks.mistakes import edits, mistake
 from scratchformer_course.kit.checks.question import number
-from scratchformer_course.kit.checks.verdict import Wrong, expect
 
 LOGITS = torch.tensor([[2.0, 1.0, -1.0], [0.5, -0.5, 0.0], [1.0, 3.0, 2.0], [-2.0, 0.0, 1.0]])
 
@@ -105,77 +103,43 @@ product_back = exercise(
 )
 
 
-class RightTextNetwork(nn.Module):
-    def __init__(self, vocab_size, length, d_model, d_hidden):
-        super().__init__()
-        self.embed = nn.Embedding(vocab_size, d_model)
-        self.hidden = nn.Linear(length * d_model, d_hidden)
-        self.out = nn.Linear(d_hidden, vocab_size)
-
-    def forward(self, ids):
-        vectors = self.embed(ids)  # (B, T) -> (B, T, C)
-        joined = vectors.flatten(1)  # (B, T, C) -> (B, T*C)
-        return self.out(self.hidden(joined).relu())
+def right_nats_back(grad, logits, targets):
+    p = logits.softmax(dim=1)  # (B, V)
+    p[torch.arange(len(p)), targets] -= 1
+    return grad * p / len(p)
 
 
-def judge_text_network(call):
-    praise = TextNetwork.compare(call)
-    ids = torch.tensor([[3, 0, 5, 2]])
-    try:
-        logits = call.given(**SIZES).double()(ids)
-    except RuntimeError as error:
-        raise Wrong(f"The values are right, but after `.double()` it fails: {error}.") from None
-    expect(logits.dtype == torch.float64, "The values are right, but `.double()` changes nothing.")
-    return praise
+def _losses(draw):
+    B, V = draw.size(1, 6, 40), draw.size(2, 9, 80)
+    logits = normal(draw, B, V, scale=draw.choice([0.1, 3.0, 200.0]))
+    return draw.choice([-2.0, 0.5, 3.0]), logits, integers(draw, V, B)
 
 
-def _sizes_and_ids(draw):
-    V, T = draw.size(2, 29, 90), draw.size(1, 5, 30)
-    sizes = {"vocab_size": V, "length": T, "d_model": draw.randint(1, 8)}
-    return sizes | {"d_hidden": draw.randint(3, 40)}, integers(draw, V, draw.size(2, 8, 1), T)
-
-
-def _logit_of_id_0(cls):
-    network = cls(vocab_size=2, length=2, d_model=2, d_hidden=2)
-    with torch.no_grad():
-        for p in network.parameters():
-            p.zero_()  # the biases stay 0
-        network.embed.weight += torch.tensor([[1, 2], [3, -1]])
-        network.hidden.weight += torch.tensor([[2, 0, 0, -1], [0, 1, -1, 0]])
-        network.out.weight += torch.tensor([[-2, 5], [-2, 1]])
-    return network(torch.tensor([[0, 1]]))[0, 0].detach()
-
-
-SIZES = {"vocab_size": 6, "length": 4, "d_model": 3, "d_hidden": 7}
-
-TextNetwork = exercise(
+nats_back = exercise(
     "4.3",
-    "TextNetwork(vocab_size, length, d_model, d_hidden)(ids: (B, T)) -> logits (B, V)",
-    cases=((SIZES, torch.tensor([[3, 0, 5, 2], [1, 1, 4, 0], [5, 2, 3, 3]])),),
-    more=drawn(4, _sizes_and_ids),
-    judge=judge_text_network,
-    right=[RightTextNetwork],
+    "nats_back(grad: float, logits: (B, V), targets: (B,)) -> the slope at the logits (B, V)",
+    cases=((2.0, LOGITS, torch.tensor([0, 2, 1, 0])), (1.0, LOGITS[:1], torch.tensor([2]))),
+    more=drawn(12, _losses),
+    right=[right_nats_back],
     hints=[
-        "How many numbers go into the hidden layer, if the rows of all `length` characters are "
-        "joined?",
-        "`self.embed(ids).flatten(1)` joins the rows. Then come the hidden layer, `.relu()`, and "
-        "...",
+        "Subtract the three slopes of the example from its three probabilities. What is left?",
+        "`p = logits.softmax(dim=1)`, then `p[torch.arange(len(p)), targets] -= ...`. Do not "
+        "forget `grad`, and that the loss is a mean.",
     ],
     question=number(
-        "The two characters of a window have the rows [1, 2] and [3, −1]. The two hidden numbers "
-        "have the weights [2, 0, 0, −1] and [0, 1, −1, 0], the first logit has [−2, 5], and all "
-        "biases are 0. What is this logit?",
-        _logit_of_id_0,
-        digits=1,
+        "`grad` is 1, `logits` is [[0, ln 3], [0, 0]], and `targets` is [0, 1]. What is the slope "
+        "at `logits[0, 0]`? Give three digits after the point.",
+        lambda f: f(1.0, torch.tensor([[0, math.log(3)], [0, 0]]), torch.tensor([0, 1]))[0, 0],
+        digits=3,
     ),
     mistakes={
-        ".relu() -> ": "There is no ReLU after the hidden layer: two linear layers in a row "
-        "are only one",
-        ".relu()) -> .relu()).softmax(dim=1)": "These are probabilities: return the logits, "
-        "the loss takes the softmax itself",
-        "flatten(1) -> mT.flatten(1)": "The vectors are mixed up: join them one after the "
-        "other, with `flatten(1)`",
-        "flatten(1) -> sum(dim=1)": "The hidden layer needs all vectors of the window side by "
-        "side: (B, T * C)",
+        " / len(p) -> ": "The loss is a mean: divide by the number of windows",
+        "/ len(p) -> / p.numel()": "The mean is over the windows: B of them, not B · V",
+        "p[torch.arange(len(p)), targets] -= 1 -> pass": "The slope is p at every logit: what is "
+        "different at the target?",
+        "grad * p -> -grad * p": "The sign is wrong: a larger logit of the target lowers the loss",
+        "grad * p -> p": "`grad` plays no part here: a slope is the factor of this operation times "
+        "`grad`",
+        "softmax(dim=1) -> softmax(dim=0)": "Softmax runs down the columns: each row is one window",
     },
 )

@@ -16,11 +16,7 @@ WRONG = {
     ],
     "sinusoidal": ["pairs.flatten(1) -> pairs.flatten(1).bfloat16()"],
     "cross_entropy": ["logits.max(dim=1, keepdim=True).values -> logits.max()"],
-    "TextNetwork": [
-        f"self.hidden(joined).relu(){DROPS.format('self.hidden(joined).relu()')}",
-        "flatten(1) -> flatten(1).float()",
-        ".relu()) -> .relu()).squeeze(0)",
-    ],
+    "nats_back": ["grad * p -> (grad * p).half().float()"],
     "masked_softmax": ["-math.inf -> -1e9"],
     "fading_scores": ["- torch.arange(T) -> - torch.arange(T); back = back.clamp(max=8)"],
     "attention": [
