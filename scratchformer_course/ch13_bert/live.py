@@ -1,4 +1,7 @@
-"""Fill the gap: two texts with worn-away words, and what the shipped BERT would write there."""
+"""Fill the gap: two texts with worn-away words, and what the shipped BERT would write there.
+
+And twenty sentences that a real BERT compared with others, from stored numbers.
+"""
 
 import hashlib
 import json
@@ -13,7 +16,8 @@ from scratchformer.models import BERT
 from scratchformer.models.bert import NORM_EPS
 from scratchformer.training import eval_mode
 from scratchformer_course.kit.figure.live_figure import LiveFigure
-from scratchformer_course.kit.figure.still import plain_table
+from scratchformer_course.kit.figure.still import plain_table, table
+from scratchformer_course.measurements import load_measurements
 from scratchformer_course.page_model.description import pack
 
 PAD, CLS, SEP, MASK = range(4)  # the ids before those of the words
@@ -58,6 +62,25 @@ def fill_gaps(model: BERT, words: Sequence[str]) -> LiveFigure:
     }
     still = _still(model, words, EXAMPLES[0])
     return LiveFigure("fill_gaps", settings, still, [description])
+
+
+def other_words(first: int = 1) -> LiveFigure:
+    """One of the slice's TRIPLES, of which a reader chooses, and its three cosines in MiniLM."""
+    measured = load_measurements("same_words")
+    triples = [
+        [said, others, cosines]
+        for (said, *others), cosines in zip(
+            measured["settings"]["triples"], measured["cosines"], strict=True
+        )
+    ]
+    said, (same, other), cosines = triples[first]
+    names = (same, other, "these two, compared with each other")
+    rows = ((escape(name), f"{x:.3f}") for name, x in zip(names, cosines, strict=True))
+    still = (
+        "<p>This figure is live where JavaScript runs: there you choose one of twenty sentences. "
+        f"Here is how near MiniLM holds others to <em>{escape(said)}</em></p>"
+    ) + table(("", "cosine"), rows)
+    return LiveFigure("other_words", {"triples": triples, "first": first}, still)
 
 
 def _row(texts: Sequence[str], words: Sequence[str]) -> tuple[list[int], list[int]]:
