@@ -8,14 +8,8 @@ from torch import Tensor
 from scratchformer.models.pretrained import without_prefix
 
 # What our BERT computes; a config that says otherwise is another model's.
-BERT = {
-    "model_type": "bert",
-    "hidden_act": "gelu",
-    "layer_norm_eps": 1e-12,
-    "position_embedding_type": "absolute",
-    "is_decoder": False,
-    "add_cross_attention": False,
-}
+BERT = {"model_type": "bert", "hidden_act": "gelu", "layer_norm_eps": 1e-12}
+BERT |= {"position_embedding_type": "absolute", "is_decoder": False, "add_cross_attention": False}
 SIZES = {"vocab_size": "vocab_size", "context_length": "max_position_embeddings"}
 SIZES |= {"d_model": "hidden_size", "n_heads": "num_attention_heads"}
 SIZES |= {"n_layers": "num_hidden_layers", "d_ff": "intermediate_size"}
