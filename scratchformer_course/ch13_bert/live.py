@@ -1,6 +1,7 @@
 """Fill the gap: two texts with worn-away words, and what the shipped BERT would write there.
 
-And twenty sentences that a real BERT compared with others, from stored numbers.
+And, from stored numbers: what such a BERT makes of German that puts the object first, when more and
+more of its texts did so, and twenty sentences that a real BERT compared with others.
 """
 
 import hashlib
@@ -62,6 +63,23 @@ def fill_gaps(model: BERT, words: Sequence[str]) -> LiveFigure:
     }
     still = _still(model, words, EXAMPLES[0])
     return LiveFigure("fill_gaps", settings, still, [description])
+
+
+def turned_texts() -> LiveFigure:
+    """How many subjects are found when the reader sets how many texts put the object first."""
+    found = load_measurements("object_first")["shares"]["found"]
+    tested = load_measurements("object_first")["settings"]["shares"]["tested"]
+    runs = [
+        [f"{row['share']:.0%}", round(tested * row["object first"]), *row["said"]] for row in found
+    ]
+    orders = ["der Hund sieht jede Katze", "jede Katze sieht der Hund"]
+    rows = [(share, n, *(f"{word}, {p:.0%}" for word, p in said)) for share, n, *said in runs]
+    head = ("object first in", f"subjects found, of {tested}", *orders)
+    still = (
+        "<p>This figure is live where JavaScript runs: there you choose in how many of its texts "
+        "the network met the object first. Here is what each of five networks makes of it.</p>"
+    ) + table(head, rows)
+    return LiveFigure("turned_texts", {"runs": runs, "orders": orders, "tested": tested}, still)
 
 
 def other_words(first: int = 1) -> LiveFigure:
