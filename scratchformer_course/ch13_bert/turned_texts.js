@@ -5,23 +5,21 @@ course.define("turnedTexts", () => {
   const { el, sliderOver, table, bar, newStatus, percent } = course.live;
 
   function build({ runs, orders, tested }) {
-    const shares = runs.map(([share]) => share);
-    const at = sliderOver("Texts with the object first", shares, draw);
+    const shares = runs.map(([share]) => share.replace("%", " %"));
+    const at = sliderOver("Object first", shares, draw, shares.length - 2);
     const host = el("div");
     const status = newStatus();
 
     function draw() {
-      const [share, found, ...said] = runs[at.get()];
-      const rows = orders.map((order, i) => [
-        order,
-        said[i][0],
-        percent(said[i][1]),
-        bar(said[i][1]),
+      const [, found, ...said] = runs[at.get()];
+      const rows = said.map(([word, p], i) => [
+        [orders[i], el("small", `the ${word} sees every cat`)],
+        percent(p),
+        bar(p),
       ]);
-      const head = ["beside “the ▢ sees every cat”", "it writes", "", ""];
-      host.replaceChildren(table(head, rows, { class: "sx-bars" }));
+      host.replaceChildren(table(["", "chance", ""], rows, { class: "sx-bars" }));
       status.textContent =
-        `Trained with the object first in ${share} of the texts that allow it, ` +
+        `Trained with the object first in ${shares[at.get()]} of the texts that allow it, ` +
         `it finds ${found} of ${tested} subjects when the object comes first.`;
     }
 

@@ -245,7 +245,7 @@ STORED = {
     "time_machine": doing(Steps_of_training=15),
     # as many gaps as fit, and words that the model does not know
     "fill_gaps": doing(English="a _ _ must _ _ the tiger", German="_ _ _ Donaudampfschiff"),
-    "turned_texts": doing(Texts_with_the_object_first=4),
+    "turned_texts": doing(Object_first=4),
     "other_words": doing(Sentence=15),
     "translation_steps": doing(Step=3),
     "costs": doing("GPT-2 XL", "mixed precision"),
