@@ -41,7 +41,7 @@ def read(model: BERT, rows: list[list[int]]) -> torch.Tensor:
 
 def looked_up(table: torch.Tensor, rows: list[list[int]], weight: Counter) -> torch.Tensor:
     """(B, C): the weighted mean of the rows of a word table, [CLS] and [SEP] left out."""
-    sums = [sum(weight[i] * table[i] for i in row[1:-1]) for row in rows]
+    sums = [torch.stack([weight[i] * table[i] for i in row[1:-1]]).sum(dim=0) for row in rows]
     return F.normalize(torch.stack(sums), dim=1)
 
 
