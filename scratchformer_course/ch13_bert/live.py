@@ -1,4 +1,8 @@
-"""Fill the gap: two texts with worn-away words, and what the shipped BERT would write there."""
+"""Fill the gap: two texts with worn-away words, and what the shipped BERT would write there.
+
+And, from stored numbers: what such a BERT makes of German that puts the object first, when more and
+more of its texts did so, and twenty sentences that a real BERT compared with others.
+"""
 
 import hashlib
 import json
@@ -13,7 +17,8 @@ from scratchformer.models import BERT
 from scratchformer.models.bert import NORM_EPS
 from scratchformer.training import eval_mode
 from scratchformer_course.kit.figure.live_figure import LiveFigure
-from scratchformer_course.kit.figure.still import plain_table
+from scratchformer_course.kit.figure.still import plain_table, table
+from scratchformer_course.measurements import load_measurements
 from scratchformer_course.page_model.description import pack
 
 PAD, CLS, SEP, MASK = range(4)  # the ids before those of the words
@@ -58,6 +63,42 @@ def fill_gaps(model: BERT, words: Sequence[str]) -> LiveFigure:
     }
     still = _still(model, words, EXAMPLES[0])
     return LiveFigure("fill_gaps", settings, still, [description])
+
+
+def turned_texts() -> LiveFigure:
+    """How many subjects are found when the reader sets how many texts put the object first."""
+    found = load_measurements("object_first")["shares"]["found"]
+    tested = load_measurements("object_first")["settings"]["shares"]["tested"]
+    runs = [
+        [f"{row['share']:.0%}", round(tested * row["object first"]), *row["said"]] for row in found
+    ]
+    orders = ["der Hund sieht jede Katze", "jede Katze sieht der Hund"]
+    rows = [(share, n, *(f"{word}, {p:.0%}" for word, p in said)) for share, n, *said in runs]
+    head = ("object first in", f"subjects found, of {tested}", *orders)
+    still = (
+        "<p>This figure is live where JavaScript runs: there you choose in how many of its texts "
+        "the network met the object first. Here is what each of five networks makes of it.</p>"
+    ) + table(head, rows)
+    return LiveFigure("turned_texts", {"runs": runs, "orders": orders, "tested": tested}, still)
+
+
+def other_words(first: int = 1) -> LiveFigure:
+    """One of the slice's TRIPLES, of which a reader chooses, and its three cosines in MiniLM."""
+    measured = load_measurements("same_words")
+    triples = [
+        [said, others, cosines]
+        for (said, *others), cosines in zip(
+            measured["settings"]["triples"], measured["cosines"], strict=True
+        )
+    ]
+    said, (same, other), cosines = triples[first]
+    names = (same, other, "these two, compared with each other")
+    rows = ((escape(name), f"{x:.3f}") for name, x in zip(names, cosines, strict=True))
+    still = (
+        "<p>This figure is live where JavaScript runs: there you choose one of twenty sentences. "
+        f"Here is how near MiniLM holds others to <em>{escape(said)}</em></p>"
+    ) + table(("", "cosine"), rows)
+    return LiveFigure("other_words", {"triples": triples, "first": first}, still)
 
 
 def _row(texts: Sequence[str], words: Sequence[str]) -> tuple[list[int], list[int]]:

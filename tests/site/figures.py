@@ -262,6 +262,8 @@ STORED = {
     "time_machine": doing(Steps_of_training=15),
     # as many gaps as fit, and words that the model does not know
     "fill_gaps": doing(English="a _ _ must _ _ the tiger", German="_ _ _ Donaudampfschiff"),
+    "turned_texts": doing(Object_first=4),
+    "other_words": doing(Sentence=15),
     "wager": fill_the_card,
     "spoken_words": doing("halves swapped", "prudently"),
     "law": doing("Train it", "Show all sizes"),
