@@ -60,7 +60,8 @@ class Placed:
 
 @torch.no_grad()
 def measure(options: argparse.Namespace) -> dict:
-    placed, found = Placed(), []
+    placed = Placed()
+    found: list[list] = []
     for angles in ANGLES:
         found.append([])
         for moved in MOVED:

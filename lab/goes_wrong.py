@@ -185,7 +185,7 @@ def measure(part: Any, options: argparse.Namespace) -> dict:
     return part(splits, V, 50 if options.quick else 1)
 
 
-PARTS = {
+PARTS: dict[str, runs.Part] = {
     "one_batch": partial(measure, one_batch_part),
     "starts": partial(measure, starts_part),
     "bad_batch": partial(measure, bad_batch_part),

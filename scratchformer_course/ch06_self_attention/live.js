@@ -252,7 +252,7 @@ course.define("ch06_self_attention", () => {
       changed = false;
       mask.checked = false;
       draw();
-      status.textContent = "These are the numbers of the chapter.";
+      status.textContent = "These are the numbers that the figure began with.";
     }
 
     asks = settings.asks;

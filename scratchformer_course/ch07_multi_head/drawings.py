@@ -111,7 +111,7 @@ def worth(rises: Mapping[tuple[int, int], float], apart: Sequence[tuple[int, int
         d.box(left, y, round(unit * rises[head]), 26, "", "stream", DARK)
         d.text_from(left + round(unit * rises[head]) + 8, y + 13, f"{rises[head]:.2f}")
         told.append(f"{name} {rises[head]:.2f}")
-    x, y = left, 4 + 34 * len(apart)
+    x, y = float(left), 4 + 34 * len(apart)
     d.text_to(left - 10, y + 13, "the others", bold=True)
     for rise in sorted(others.values(), reverse=True):
         d.box(round(x), y, max(1, round(unit * rise)), 26, "", "value", LIGHT + 0.1)

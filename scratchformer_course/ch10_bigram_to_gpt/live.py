@@ -7,12 +7,13 @@ import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from html import escape
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor
 
 from scratchformer.attention import causal_mask
+from scratchformer.blocks import TransformerBlock
 from scratchformer.models import GPT
 from scratchformer.tokenizers import CharTokenizer
 from scratchformer_course.kit.figure.live_figure import LiveFigure
@@ -78,7 +79,7 @@ def look(
 
     `hidden` places get no weight there, and `heads_out` give zeros.
     """
-    T, last = ids.shape[1], model.h[-1]
+    T, last = ids.shape[1], cast(TransformerBlock, model.h[-1])
     x = model.wte(ids) + model.wpe(torch.arange(T))  # (1, T, C)
     for block in model.h[:-1]:
         x = block(x, causal_mask(T))
