@@ -80,7 +80,7 @@ course.define("page", () => {
   boxLines();
 
   // A drawing made for a desk keeps its letters readable on a phone, and scrolls inside its frame
-  const READABLE = 11; // pixels
+  const READABLE = 9.9; // pixels
   addEventListener("load", () => {
     if (!phone.matches) return;
     const drawings = document.querySelectorAll(".bd-article svg:has(text):not(.live-figure svg)");
