@@ -38,7 +38,8 @@ meets_at = exercise(
     ],
     question=number(
         "The query is (−1, 1), the key (−1, −1), and a place turns both by 0.5 radians. At which "
-        "distance closest to 0 do they meet? One digit. (A quarter turn is 1.57 radians.)",
+        "distance closest to 0 do they meet? One digit after the point. (A quarter turn is 1.57 "
+        "radians.)",
         lambda f: f(torch.tensor([-1.0, 1.0]), torch.tensor([-1.0, -1.0]), 0.5),
         digits=1,
     ),
@@ -93,8 +94,8 @@ rotary = exercise(
     ],
     question=number(
         "A head has D = 4. A row at position 100 holds (2, 1) in channels 2 and 3. What stands in "
-        "channel 2 after `rotary`? One digit. (cos 1 = 0.54 and sin 1 = 0.84, cos 10 = −0.84 and "
-        "sin 10 = −0.54, cos 100 = 0.86 and sin 100 = −0.51.)",
+        "channel 2 after `rotary`? One digit after the point. (cos 1 = 0.54 and sin 1 = 0.84, "
+        "cos 10 = −0.84 and sin 10 = −0.54, cos 100 = 0.86 and sin 100 = −0.51.)",
         lambda f: f(torch.tensor([[0.0, 0.0, 2.0, 1.0]]), torch.tensor([100.0]))[0, 2],
         digits=1,
     ),

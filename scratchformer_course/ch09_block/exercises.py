@@ -112,7 +112,7 @@ layer_norm = exercise(
     ],
     question=number(
         "One position holds (1, 7). `weight` is 10 for both channels, `bias` is 1, and `eps` is "
-        "16, so large that it shows. What becomes of the 7? One digit.",
+        "16, so large that it shows. What becomes of the 7? One digit after the point.",
         lambda f: f(torch.tensor([[1.0, 7.0]]), torch.full((2,), 10.0), torch.ones(2), 16.0)[0, 1],
         digits=1,
     ),

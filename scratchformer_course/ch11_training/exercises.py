@@ -42,7 +42,7 @@ adamw_step = exercise(
     ],
     question=number(
         "The first update (t = 1, m = v = 0) of w = 6, with the slope −2, the rate 0.5 and a decay "
-        "of 0.5: what is the new w? Two digits.",
+        "of 0.5: what is the new w? Two digits after the point.",
         _first_update,
     ),
     mistakes={
@@ -87,7 +87,7 @@ looks_back = exercise(
     ],
     question=number(
         "One head, one text of three characters. Its rows are (1, 0, 0), (0.6, 0.4, 0) and "
-        "(0.1, 0.7, 0.2). What is `looks_back(weights, 1)`? Two digits.",
+        "(0.1, 0.7, 0.2). What is `looks_back(weights, 1)`? Two digits after the point.",
         lambda f: f(SMALL.view(1, 1, 3, 3), 1)[0],
     ),
     mistakes={

@@ -69,9 +69,9 @@ fixed_seconds = exercise(
         "back from the first model by `bytes_1` of them: `seconds_1 - ...`.",
     ],
     question=number(
-        "One model reads 100 MB for a token and takes 7 milliseconds, the other 200 MB and 9. "
+        "One model reads 300 MB for a token and takes 10 milliseconds, the other 500 MB and 14. "
         "How many milliseconds are not spent on reading?",
-        lambda f: f(100, 7, 200, 9),
+        lambda f: f(300, 10, 500, 14),
         digits=1,
     ),
     mistakes={
@@ -120,9 +120,9 @@ tokens_a_second = exercise(
         "for each weight and text. The longer of the two is a step, which writes ...",
     ],
     question=number(
-        "2 · 10⁹ parameters of 2 bytes, 8 texts, a peak of 10¹⁴ operations and a bandwidth of "
+        "2 · 10⁹ parameters of 2 bytes, 400 texts, a peak of 10¹⁴ operations and a bandwidth of "
         "10¹² bytes a second. How many tokens a second?",
-        lambda f: f(2e9, 2, 8, 1e14, 1e12),
+        lambda f: f(2e9, 2, 400, 1e14, 1e12),
         digits=0,
     ),
     mistakes={

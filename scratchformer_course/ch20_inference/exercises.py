@@ -92,7 +92,7 @@ grouped_step = exercise(
     question=number(
         "Six query heads, three groups, D = 1. All queries are 1 and all keys 3. The groups hold "
         "two values each: 1 and 3, then 4 and 8, then 12 and 20. What is the output of head 1? "
-        "One digit. (Heads and groups are counted from 0.)",
+        "One digit after the point. (Heads and groups are counted from 0.)",
         _output_of_head_1,
         digits=1,
     ),
