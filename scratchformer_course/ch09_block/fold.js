@@ -87,7 +87,13 @@ course.define("fold", () => {
         cell.setAttribute("class", height < 0 ? "sx-below" : "");
       }
       const [[x0, y0], [x1, y1]] = points;
-      const ends = [20, -20].map((n) => inPixels([x0 + n * (y0 - y1), y0 + n * (x1 - x0)]));
+      const [along, up] = [y0 - y1, x1 - x0]; // the line of the zeros, to the edges of the plane
+      const edges = [FROM, TO].map((edge) => [(edge - x0) / along, (edge - y0) / up]);
+      const least = [0, 1].map((axis) => Math.min(edges[0][axis], edges[1][axis]));
+      const most = [0, 1].map((axis) => Math.max(edges[0][axis], edges[1][axis]));
+      const ends = [Math.max(...least), Math.min(...most)].map((n) =>
+        inPixels([x0 + n * along, y0 + n * up]),
+      );
       const marks = people.map(([who, ...at], i) => {
         const [x, y] = inPixels(at);
         const text = format(heights[i], 2);
