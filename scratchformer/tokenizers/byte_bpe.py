@@ -11,6 +11,7 @@ import tempfile
 import warnings
 from collections import Counter
 from collections.abc import Iterable
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
@@ -293,13 +294,13 @@ def _refuse_other_order(
         raise ValueError(f"{path}: its merges have another order than its tokens, {expected}")
     if missing := [token for token, i in ids.items() if len(token) > 1 and i not in merged_ids]:
         raise ValueError(f"{path}: no merge makes the token {missing[0]!r}, {expected}")
+
+    def merged_before(limit: int, a: bytes, b: bytes) -> int | None:
+        return i if (i := ids.get(a + b, limit)) < limit else None
+
     for pair, i in zip(merges, joins, strict=True):
-
-        def earlier(a: bytes, b: bytes, i: int = i) -> int | None:
-            return j if (j := ids.get(a + b, i)) < i else None
-
         # the two pieces that are left when all earlier merges are done
-        last = apply_merges([BYTES[b] for b in b"".join(pair)], earlier)
+        last = apply_merges([BYTES[b] for b in b"".join(pair)], partial(merged_before, i))
         if last != [*pair]:
             raise ValueError(f"{path}: the pieces {pair} never meet, {expected}")
 

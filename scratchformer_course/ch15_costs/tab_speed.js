@@ -32,11 +32,11 @@ course.define("tabSpeed", () => {
 
     function draw() {
       const isOpen = Boolean(now.last);
-      const rate = (number) => (number ? format(number, 1) : "–");
+      const rate = (number) => (number ? format(number, number < 1000 ? 1 : 0) : "–");
       const said = [now.bandwidth && (1e9 * now.bandwidth) / stored.bytes, "", "", now.last, ""];
       const rows = Object.entries(RATES).map(([name, of], i) => [
         name,
-        said[i] ? format(said[i], 1) : "",
+        said[i] ? rate(said[i]) : "",
         isOpen ? rate(of(stored)) : "?",
         isOpen ? rate(of(tab)) : "?",
       ]);

@@ -220,7 +220,7 @@ def test_what_the_reader_looks_for_is_uncovered_and_a_button_uncovers_for_good(p
     page.evaluate("""document.querySelector('.course-guess-answer')
       .dispatchEvent(new Event('beforematch', {bubbles: true}))""")  # the browser's own search
     assert page.evaluate(OPENED) == [TWO]
-    fragments = {"#:~:text=slopes%20that%20arrive": NUMBER, f"#{ANCHOR}": CHOICE}
+    fragments = {"#:~:text=Each%20path%20brings": NUMBER, f"#{ANCHOR}": CHOICE}
     for fragment, question in fragments.items():
         page.goto("about:blank")
         page.goto(address + fragment)

@@ -35,4 +35,4 @@ def test_the_outline_has_parts_and_pages_links_lead_somewhere_and_guesses_are_un
     answers = parsed(site / "notebooks" / "01_bpe.html").select(".course-guess-answer > p")
     text = "".join(words(page.extract_text()) for page in printed.pages)
     covered = [words(p.find(string=True))[:40] for p in answers]
-    assert len(covered) >= 3 and [part for part in covered if part not in text] == []
+    assert len(covered) >= 2 and [part for part in covered if part not in text] == []
