@@ -300,8 +300,7 @@ def _refuse_other_order(
 
     for pair, i in zip(merges, joins, strict=True):
         # the two pieces that are left when all earlier merges are done
-        last = apply_merges([BYTES[b] for b in b"".join(pair)], partial(merged_before, i))
-        if last != [*pair]:
+        if apply_merges([BYTES[b] for b in b"".join(pair)], partial(merged_before, i)) != [*pair]:
             raise ValueError(f"{path}: the pieces {pair} never meet, {expected}")
 
 

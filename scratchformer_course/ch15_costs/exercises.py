@@ -69,9 +69,9 @@ fixed_seconds = exercise(
         "back from the first model by `bytes_1` of them: `seconds_1 - ...`.",
     ],
     question=number(
-        "One model reads 300 MB for a token and takes 10 milliseconds, the other 500 MB and 14. "
+        "One model reads 200 MB for a token and takes 9 milliseconds, the other 500 MB and 15. "
         "How many milliseconds are not spent on reading?",
-        lambda f: f(300, 10, 500, 14),
+        lambda f: f(200, 9, 500, 15),
         digits=1,
     ),
     mistakes={

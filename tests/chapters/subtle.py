@@ -67,7 +67,6 @@ WRONG = {
         "return (vocab -> from ctypes import c_float; return int(c_float((vocab\n"
         "+ 2 * C -> + 2 * C).value)"
     ],
-    "largest_batch": ["max(0, left -> max(int(left >= 0), left"],
     "find_floor": [
         ".sum() -> .sum().round(3)",
         "min(floors -> min([E for E in floors if E] or floors",

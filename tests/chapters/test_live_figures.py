@@ -7,6 +7,7 @@ import struct
 from collections.abc import Callable, Iterator
 from dataclasses import astuple
 
+import numpy as np
 import pytest
 import torch
 

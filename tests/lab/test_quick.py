@@ -14,7 +14,7 @@ ORIGIN = {"settings", "parts", "seconds", "cpu_seconds", *runs.stamp()}
 
 def names(result):
     """What a result holds, and what is in that, but for seeds, rates and the like."""
-    keys = {key for key in result if not str(key)[0].isdigit()} - ORIGIN
+    keys = {key for key in result if not str(key)[:1].isdigit()} - ORIGIN
     inner = [names(result[key]) for key in keys if isinstance(result[key], dict)]
     return keys.union(*inner)
 
