@@ -9,8 +9,7 @@ words  one vector for each word, as in the chapter
 mean   one vector, the mean of these
 
 The learning rate of each is the best of RATES on development sentences, by runs of the first of
-LENGTHS. Three other seeds are scored on test sentences, at that rate and at each length. `words`
-also stores what it writes for SENTENCES, and where its last block looks meanwhile.
+LENGTHS. Three other seeds are scored on test sentences, at that rate and at each length.
 """
 
 import argparse
@@ -22,7 +21,6 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from lab import runs
-from scratchformer.attention import recorded_attention
 from scratchformer.data.masking import IGNORED
 from scratchformer.data.synthetic_pairs import random_sentence
 from scratchformer.models import Seq2Seq, Seq2SeqConfig
@@ -36,13 +34,6 @@ LENGTHS = {  # steps of the runs that are scored
 }
 SEEDS, TUNING_SEED = range(3), 9
 TESTED = 1500  # sentences of each test; a third as many choose the rate
-SENTENCES = (  # no "we know that": the chapter asks what it does to the map
-    "the small dog can see the cat",
-    "the king sees the small dog",
-    "today the poor child loves a woman",
-    "the old teacher must find these birds",
-    "here the goose can seek every dog",
-)
 SETTINGS = {
     name: {"batch": BATCH, "warmup": WARMUP, "rates": RATES, "tested": TESTED}
     | {"steps": LENGTHS[name], "seeds": list(SEEDS)}
@@ -131,20 +122,6 @@ def by_length(name: str, model: Seq2Seq, pairs: Pairs) -> dict[int, list[int]]:
     return dict(sorted(counts.items()))
 
 
-@torch.no_grad()
-def translations(model: Seq2Seq) -> list[dict]:
-    """What the model writes for SENTENCES, and its last block's weights, their mean over heads."""
-    losses = []
-    for english, german in zip(SENTENCES, write("words", model, list(SENTENCES)), strict=True):
-        ids = [IDS[word] for word in german.split()]
-        with recorded_attention(model) as maps:
-            model(sources([english]), torch.tensor([[BEGIN, *ids]]))
-        weights = maps["decoder.1.cross_attn"][0].mean(dim=0)  # (T, S)
-        rows = [[round(w, 3) for w in row] for row in weights.tolist()]
-        losses.append({"english": english, "german": german, "weights": rows})
-    return losses
-
-
 def measure(name: str, options: argparse.Namespace) -> dict:
     """Rates chosen on development, then three seeds on the tests."""
     lengths, tested = ((4, 8), 30) if options.quick else (LENGTHS[name], TESTED)
@@ -168,8 +145,6 @@ def measure(name: str, options: argparse.Namespace) -> dict:
             counts = {split: by_length(name, model, pairs) for split, pairs in tests.items()}
             scored.append({"steps": steps, "seed": seed, **counts})
             print(name, rate, steps, seed, scored[-1], flush=True)
-    if name == "words":
-        result["translations"] = translations(model)
     return result | {"tuning": tuning, "rate": rate, "runs": scored}
 
 
