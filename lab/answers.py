@@ -1,4 +1,4 @@
-"""Chapter 21's ways to answers, and what each costs -> measurements/answers.json.
+"""Chapter 22's ways to answers, and what each costs -> measurements/answers.json.
 
 Usage: python -m lab.answers [--quick | --write]
 
@@ -24,13 +24,13 @@ from torch import Tensor, nn
 from lab import runs
 from scratchformer.models import GPT
 from scratchformer.training import TrainingConfig, fit
-from scratchformer_course.ch21_answers import exact
-from scratchformer_course.ch21_answers.exercises import (
+from scratchformer_course.ch22_answers import exact
+from scratchformer_course.ch22_answers.exercises import (
     right_advantages,
     right_answer_targets,
     right_dpo_loss,
 )
-from scratchformer_course.ch21_answers.world import (
+from scratchformer_course.ch22_answers.world import (
     ANSWER,
     PROMPT,
     any_numbers,

@@ -1,4 +1,4 @@
-"""What `diagnose` says of chapter 23's faulty and healthy programs -> measurements/diagnoses.json.
+"""What `diagnose` says of chapter 25's faulty and healthy programs -> measurements/diagnoses.json.
 
 Usage: python -m lab.diagnoses [--write]
 
@@ -12,9 +12,9 @@ import argparse
 from typing import Any
 
 from lab import runs
-from scratchformer_course.ch23_silent_bugs.examination import CHARACTERS, ROWS, STEPS, examine
-from scratchformer_course.ch23_silent_bugs.faults import FAULTS, HEALTHY
-from scratchformer_course.ch23_silent_bugs.program import Program
+from scratchformer_course.ch25_silent_bugs.examination import CHARACTERS, ROWS, STEPS, examine
+from scratchformer_course.ch25_silent_bugs.faults import FAULTS, HEALTHY
+from scratchformer_course.ch25_silent_bugs.program import Program
 
 SETTINGS = {"characters": CHARACTERS, "steps": STEPS, "rows": ROWS}
 

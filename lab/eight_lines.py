@@ -1,4 +1,4 @@
-"""What chapter 23's eight lines say of the causal classes of transformers -> eight_lines.json.
+"""What chapter 25's eight lines say of the causal classes of transformers -> eight_lines.json.
 
 Usage: python -m lab.eight_lines [--write] [--only KIND ...]
 
@@ -15,7 +15,7 @@ import torch
 
 from lab import in_public, runs
 from lab.in_public_why import DESIGN
-from scratchformer_course.ch23_silent_bugs.exercises import right_future_changes_nothing
+from scratchformer_course.ch25_silent_bugs.exercises import right_future_changes_nothing
 
 ROWS, TOKENS = 2, 16
 SETTINGS = {"rows": ROWS, "tokens": TOKENS, "largest": in_public.LARGEST}

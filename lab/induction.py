@@ -1,4 +1,4 @@
-"""Chapter 22's songs: how heads that copy grow, and what is left without them.
+"""Chapter 24's songs: how heads that copy grow, and what is left without them.
 
 Usage: python -m lab.induction [--quick | --write]
 
@@ -31,7 +31,7 @@ from lab.inside import changed, mixing, recorded, replaced
 from scratchformer.attention import recorded_attention
 from scratchformer.models import GPT
 from scratchformer.training import TrainingConfig, eval_mode, fit
-from scratchformer_course.ch22_inside.songs import LETTERS, heard, new_model, songs
+from scratchformer_course.ch24_inside.songs import LETTERS, heard, new_model, songs
 
 SEEDS, STEPS, LONG = range(5), 300, 2400
 FRAMES = (0, 40, 80, *range(100, 181, 10), 200, 240, 300)

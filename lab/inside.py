@@ -1,4 +1,4 @@
-"""Chapter 22's measurements of a model that owes a rhyme, seed by seed -> measurements/inside.json.
+"""Chapter 24's measurements of a model that owes a rhyme, seed by seed -> measurements/inside.json.
 
 Usage: python -m lab.inside [--quick | --write]
 
@@ -31,8 +31,8 @@ from lab import runs
 from scratchformer.models import GPT
 from scratchformer.training import train
 from scratchformer.training.losses import eval_mode
-from scratchformer_course.ch22_inside import play
-from scratchformer_course.ch22_inside.exercises import right_erase, right_probe
+from scratchformer_course.ch24_inside import play
+from scratchformer_course.ch24_inside.exercises import right_erase, right_probe
 
 SEEDS, STEPS = range(10), 500
 RIDGES = (1.0, 10.0, 100.0, 1_000.0, 10_000.0)

@@ -193,7 +193,7 @@ def weight(reader: Reader) -> dict[str, Any]:
 
 
 def patch(reader: Reader) -> dict[str, Any]:
-    """Chapter 22: for each head, the chances of both capitals before and after."""
+    """Chapter 24: for each head, the chances of both capitals before and after."""
     own, other = (reader.ids(FRAME.format(country)) for country in COUNTRIES)
     capitals = [reader.first(capital) for capital in COUNTRIES.values()]
     theirs = reader.vectors(other, BLOCK, of_heads=True)

@@ -1,8 +1,8 @@
-"""What each silent bug of chapter 23 costs, in nats -> measurements/silent_bugs.json.
+"""What each silent bug of chapter 25 costs, in nats -> measurements/silent_bugs.json.
 
 Usage: python -m lab.silent_bugs [--quick | --write] [--only NAME]
 
-A small model is trained on Tiny Shakespeare with each fault of `ch23_silent_bugs/faults.py`, and
+A small model is trained on Tiny Shakespeare with each fault of `ch25_silent_bugs/faults.py`, and
 without any, with several seeds. All runs have the same steps and the same rate, which was not
 tuned: what is measured is the distance of a patient, as the file and the page call a program with
 a fault, from its healthy twin, which draws the same batches. Finished runs with these settings are
@@ -26,10 +26,10 @@ import torch
 from torch import Tensor
 
 from lab import runs
-from scratchformer_course.ch23_silent_bugs import scores
-from scratchformer_course.ch23_silent_bugs.faults import FAULTS, HEALTHY, IN_MODEL, Fault
-from scratchformer_course.ch23_silent_bugs.program import SIZES, Model, Program, save, train
-from scratchformer_course.ch23_silent_bugs.texts import tokens
+from scratchformer_course.ch25_silent_bugs import scores
+from scratchformer_course.ch25_silent_bugs.faults import FAULTS, HEALTHY, IN_MODEL, Fault
+from scratchformer_course.ch25_silent_bugs.program import SIZES, Model, Program, save, train
+from scratchformer_course.ch25_silent_bugs.texts import tokens
 
 SETTINGS: dict[str, Any] = {"steps": 500, "rate": 0.01, "seeds": 3, "texts": 128, "top_p": 0.9}
 SETTINGS |= {name: SIZES[name] for name in ("n_layers", "d_model", "context_length")}

@@ -44,7 +44,7 @@ class FaultDirective(SphinxDirective):
         except KeyError as error:
             raise self.error(f"{error} is no patient, or has no words") from error
         for module in ("clinic", "faults", "invariants", "program"):
-            self.env.note_dependency(f"scratchformer_course/ch23_silent_bugs/{module}.py")
+            self.env.note_dependency(f"scratchformer_course/ch25_silent_bugs/{module}.py")
         self.env.note_dependency(str(text))
         markdown = Template(text.read_text(encoding="utf-8")).substitute(values, name=name)
         box = nodes.container()
@@ -54,8 +54,8 @@ class FaultDirective(SphinxDirective):
 
 def values_of(name: str, cause: str) -> dict[str, str]:
     """The cause, its repair, its prices, which tests find it, and perhaps who has met it."""
-    from scratchformer_course.ch23_silent_bugs.clinic import CLINIC
-    from scratchformer_course.ch23_silent_bugs.faults import FAULTS
+    from scratchformer_course.ch25_silent_bugs.clinic import CLINIC
+    from scratchformer_course.ch25_silent_bugs.faults import FAULTS
 
     fault, met = FAULTS[name], ""
     if not cause:

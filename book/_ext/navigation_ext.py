@@ -58,7 +58,9 @@ def add_navigation(app: Sphinx, pagename: str, _: str, context: dict, doctree: A
 def end_card(chapter: Chapter, known: dict[str, Chapter], after: dict[str, str]) -> str:
     """What a reader can do now, and the next chapter; `after` the last one, the next page."""
     link, title = after["link"], str(after["title"])
-    if following := known.get(f"{int(chapter.number) + 1:02}"):
+    later = [known[number] for number in sorted(known) if number > chapter.number]
+    if later:
+        following = later[0]
         link = f"{Path(following.docname).name}.html"
         title = f"{following.number} · {escape(following.title)}, {following.minutes} minutes"
     return html_of("end", chapter.docname, chapter=chapter, link=link, title=title)

@@ -38,8 +38,8 @@ BESIDE = {  # a name, and its chapters: what is no part of the way from a prompt
     "BERT": ("13",),
     "translation": ("14",),
     "scale": ("15", "16", "17"),
-    "today": ("18", "19", "20", "21"),
-    "craft": ("22", "23"),
+    "today": ("18", "19", "20", "22"),
+    "craft": ("24", "25"),
 }
 
 Link = Callable[[str], tuple[str, str]]  # a chapter's number -> its address and its title

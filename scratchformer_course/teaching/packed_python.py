@@ -35,7 +35,7 @@ NO_PART_OF_AN_ANSWER = re.compile(r"importlib|matplotlib|scratchformer_course")
 
 
 def notebook_only(root: Path = ROOT) -> list[str]:
-    """The numbers of the exercises that run in Jupyter alone, such as "23.1"."""
+    """The numbers of the exercises that run in Jupyter alone, such as "25.1"."""
     path = root / NOTEBOOK_ONLY
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
 

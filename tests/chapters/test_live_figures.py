@@ -27,7 +27,7 @@ from scratchformer_course.ch16_scaling.live import wasted
 from scratchformer_course.ch19_since_gpt2.live import PARTS, lines
 from scratchformer_course.ch20_inference.counts import describe_counts, guess, unpacked
 from scratchformer_course.ch20_inference.live import BITS, PASSAGE, size
-from scratchformer_course.ch22_inside.live import copied, repeats, silence
+from scratchformer_course.ch24_inside.live import copied, repeats, silence
 from scratchformer_course.measurements import load_measurements
 from scratchformer_course.page_model.fewer_bits import SHARED, rounded
 from tests.node import Node
@@ -388,7 +388,7 @@ def bytes_of_a_rounded_model(draw):
         yield (tensors, *way), size(model, *way)
 
 
-@figure("ch21_answers", "(text) => F.judge(85, text)")
+@figure("ch22_answers", "(text) => F.judge(85, text)")
 def answers_to_85(draw):
     yield ("47+38",), {"right": True, "borrow": True}
     yield ("47+48",), {"right": False, "borrow": True}
@@ -398,14 +398,14 @@ def answers_to_85(draw):
         yield (text,), None
 
 
-@figure("ch22_inside", "(song, best) => [F.repeats(song), ...F.copied(song, best)]", 0)
+@figure("ch24_inside", "(song, best) => [F.repeats(song), ...F.copied(song, best)]", 0)
 def notes_that_were_copied(draw):
     film = load_measurements("induction")["film"]
     for _, best in film["without"][::37]:
         yield (film["song"], best), [repeats(film["song"]), *copied(film["song"], best)]
 
 
-@figure("ch22_inside", "F.shown", 0)
+@figure("ch24_inside", "F.shown", 0)
 def a_song_without_some_heads(draw):
     """Its own loss and notes, and block 2's maps as they are without those heads of block 1."""
     stored = load_measurements("induction")

@@ -1,7 +1,7 @@
 """What was named at first sight stays stored, whatever is named now."""
 
 from lab import diagnoses, runs
-from scratchformer_course.ch23_silent_bugs.faults import FAULTS, HEALTHY
+from scratchformer_course.ch25_silent_bugs.faults import FAULTS, HEALTHY
 
 
 def test_the_first_sight_is_kept_and_the_rest_renewed(monkeypatch, tmp_path):

@@ -5,15 +5,15 @@ import torch
 
 from lab import bottleneck, induction, inside, real_capitals, real_heads, real_lines, widths
 from scratchformer.models import Llama, LlamaConfig
-from scratchformer_course.ch22_inside import play
-from scratchformer_course.ch22_inside.songs import new_model
+from scratchformer_course.ch24_inside import play
+from scratchformer_course.ch24_inside.songs import new_model
 
 
 def noise(*shape, seed=0):
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 
 
-# --- chapter 22's rhymes: probes, erasing, patches
+# --- chapter 24's rhymes: probes, erasing, patches
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Chapter 23's prices: a faulty run is scored twice, and finished runs are kept."""
+"""Chapter 25's prices: a faulty run is scored twice, and finished runs are kept."""
 
 import pytest
 

@@ -8,7 +8,7 @@ import torch
 from lab import answers, film, first_network, object_first
 from scratchformer.tokenizers import CharTokenizer
 from scratchformer_course.ch11_training.stored_steps import load_checkpoints, training_record
-from scratchformer_course.ch21_answers.world import demonstrations, new_model
+from scratchformer_course.ch22_answers.world import demonstrations, new_model
 from scratchformer_course.measurements import load_measurements
 
 

@@ -406,7 +406,7 @@ def hook(part, change):
     )
 
 
-ATTENTION_FAULTS = {  # how it attends, the test, a suspect; chapter 23 has the usual faults
+ATTENTION_FAULTS = {  # how it attends, the test, a suspect; chapter 25 has the usual faults
     "width": (attend(scale=32**-0.5), "attention scale", "√d_model"),
     "bare": (attend(scale=None, slopes=SLOPES), "attention scale", "not divided"),
     "strict": (attend(closed=lambda T: ~later(T).T), "attention span", "closes the token itself"),

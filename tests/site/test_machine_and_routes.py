@@ -102,6 +102,11 @@ def onward(page):
     return page.locator(".course-continue").evaluate("a => a.href.split('/').pop()")
 
 
+def after(number):
+    """The number of the next chapter."""
+    return min(n for n in CHAPTERS if n > number)
+
+
 def test_continue_leads_along_the_chosen_route_until_it_is_left(visit, site):
     """From disk, as over http: the browser keeps the route."""
     route = routes(site)[1]
@@ -121,7 +126,7 @@ def test_continue_leads_along_the_chosen_route_until_it_is_left(visit, site):
         assert onward(page).startswith(f"{following}_")
         assert name in page.locator(".course-end").inner_text()
         page.goto(pages[skipped])  # which is not on the route
-        assert onward(page).startswith(f"{int(skipped) + 1:02}_")
+        assert onward(page).startswith(f"{after(skipped)}_")
         page.goto(pages[place])
         page.locator(".course-route-line a").click()
         page.get_by_role("button", name="Leave this route").click()
@@ -129,7 +134,7 @@ def test_continue_leads_along_the_chosen_route_until_it_is_left(visit, site):
             if kept:
                 page.evaluate("kept => localStorage.setItem('course-route', kept)", kept)
             page.goto(pages[place])
-            assert onward(page).startswith(f"{int(place) + 1:02}_")
+            assert onward(page).startswith(f"{after(place)}_")
             assert not page.locator(".course-route-line").is_visible()
 
 
@@ -139,7 +144,7 @@ def test_the_side_bar_opens_the_part_of_the_page_alone_and_shows_its_entry(visit
         bar = page.locator(".bd-sidebar-primary")
         assert bar.locator("details:not([open])").count() == 0
         bar.evaluate("bar => { bar.scrollTop = bar.scrollHeight; }")
-        for number in ("06", "22"):
+        for number in ("06", "24"):
             page.goto((site / f"{CHAPTERS[number].docname}.html").as_uri())
             assert bar.locator("details[open] li.current").count() == 1
             assert bar.locator("details[open]").count() == 1

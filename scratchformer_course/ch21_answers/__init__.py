@@ -1,1 +1,0 @@
-"""Chapter 21, answers."""

@@ -1,1 +1,0 @@
-"""Chapter 22, inside."""

@@ -1,1 +1,0 @@
-"""Chapter 23, silent bugs."""

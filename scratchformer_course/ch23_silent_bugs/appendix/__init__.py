@@ -1,1 +1,0 @@
-"""The appendix of chapter 23: all thirty patients, drawn."""

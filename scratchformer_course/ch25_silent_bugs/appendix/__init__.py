@@ -1,0 +1,1 @@
+"""The appendix of chapter 25: all thirty patients, drawn."""
