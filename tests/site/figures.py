@@ -24,7 +24,7 @@ from scratchformer_course.ch11_training.stored_steps import load_checkpoints
 from scratchformer_course.ch13_bert.live import describe_bert
 from scratchformer_course.ch15_costs.live import costs
 from scratchformer_course.ch20_inference.counts import describe_counts
-from scratchformer_course.ch20_inference.live import draft_ahead, exact, fewer_bits
+from scratchformer_course.ch20_inference.live import draft_ahead, exact, fewer_bits, one_weight
 from scratchformer_course.kit.figure import LiveFigure
 from scratchformer_course.measurements import load_measurements
 from scratchformer_course.page_model import describe, explore
@@ -276,7 +276,6 @@ STORED = {
     "all_heads": lambda page: page.locator("[data-row='3'][data-column='11']").focus(),
     "five_rules": doing("τ = 1.5, m = 0.1"),
     "tab_speed": lambda page: page.get_by_label("Last forecast, in tokens a second").fill("7"),
-    "one_weight": doing("its neighbour", "2 bits"),
     "capital_patch": doing("24.4"),
     "far_start": doing("float64", "queries alone", The_text_begins_at=8),
     "clinic": doing("May a later token matter?", "Heads are merged by a bare reshape"),
@@ -295,6 +294,7 @@ FIGURES = {
     "fewer_bits": Figure(
         lambda: fewer_bits(*shipped(), load_measurements("page_bits")), three_bits
     ),
+    "one_weight": Figure(one_weight, doing("its neighbour", "2 bits")),
     "explorer": Figure(lambda: explore(*shipped(), PROMPT), doing()),
     "patching": Figure(
         patching, lambda page: page.locator(".sx-status", has_text="Computed").wait_for()
