@@ -139,9 +139,6 @@ CrossAttention = exercise(
 )
 
 
-OPENINGS = ("today", "we know that")
-
-
 def right_read_order(opening, subject, helper, verb, object_):
     if opening == "we know that":
         return f"{subject} {object_} {verb} {helper}"
@@ -158,10 +155,10 @@ def _clause(draw):
     return opening, subject, draw.choice(["can", "must"]), draw.choice(["see", "hear"]), object_
 
 
-def _before_the_helper(f):
-    """How many letters come before the helper after *today*, and after *we know that*."""
-    found = [f(opening, *"abcd").replace(" ", "").index("b") for opening in OPENINGS]
-    return found[0] + 10 * found[1]
+def _words_read(f):
+    """The numbers of the words of a clause, in the order in which they are read after *today*."""
+    letters = f("today", "ab", "c", "d", "ef").replace(" ", "")
+    return int("".join(str(1 + "abcdef".index(letter)) for letter in letters))
 
 
 read_order = exercise(
@@ -183,9 +180,9 @@ read_order = exercise(
         "opening the helper comes before the ..., and without one it follows it.",
     ],
     question=number(
-        "How many of the letters `abcd` come before `b` in `read_order('today', 'a', 'b', 'c', "
-        "'d')`, plus ten times how many do in `read_order('we know that', 'a', 'b', 'c', 'd')`?",
-        _before_the_helper,
+        "The words of *the king must find a horse* have the numbers 1 to 6. In which order does the "
+        "translator read them after *today*? Write the six digits one after the other.",
+        _words_read,
         digits=0,
     ),
     mistakes={
