@@ -1,7 +1,7 @@
 """A valley, for momentum; and one model at many steps of its training, under one slider.
 
-Of `time_machine` the page computes attention, text and losses of the step that a reader chooses, by `model.js`, from
-that step's weights. Weights of a step are unpacked when it is first shown.
+Of `time_machine` the page computes attention, text and losses of the step that a reader chooses, by
+`model.js`, from that step's weights. Weights of a step are unpacked when it is first shown.
 """
 
 import math

@@ -180,8 +180,8 @@ read_order = exercise(
         "opening the helper comes before the ..., and without one it follows it.",
     ],
     question=number(
-        "The words of *the king must find a horse* have the numbers 1 to 6. In which order does the "
-        "translator read them after *today*? Write the six digits one after the other.",
+        "The words of *the king must find a horse* have the numbers 1 to 6. In which order does "
+        "the translator read them after *today*? Write the six digits one after the other.",
         _words_read,
         digits=0,
     ),
