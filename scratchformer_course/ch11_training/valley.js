@@ -33,7 +33,7 @@ course.define("valley", () => {
       const [rx, ry] = [34, 40].map((unit, i) => unit * Math.sqrt((2 * level) / steep[i]));
       return el("svg:ellipse", { cx, cy, rx, ry });
     });
-    const svg = drawing(480, 220, {}, [lines, words("×", cx, cy + 6), drawn]);
+    const svg = drawing(480, 220, { class: "sx-valley" }, [lines, words("×", cx, cy + 6), drawn]);
 
     function moved() {
       draw();
