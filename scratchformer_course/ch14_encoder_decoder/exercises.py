@@ -139,6 +139,9 @@ CrossAttention = exercise(
 )
 
 
+OPENINGS = ("", "today", "we know that")
+
+
 def right_read_order(opening, subject, helper, verb, object_):
     if opening == "we know that":
         return f"{subject} {object_} {verb} {helper}"
@@ -155,10 +158,10 @@ def _clause(draw):
     return opening, subject, draw.choice(["can", "must"]), draw.choice(["see", "hear"]), object_
 
 
-def _words_read(f):
-    """The numbers of the words of a clause, in the order in which they are read after *today*."""
-    letters = f("today", "ab", "c", "d", "ef").replace(" ", "")
-    return int("".join(str(1 + "abcdef".index(letter)) for letter in letters))
+def _places_of_the_helper(f):
+    """Its place among six words: without an opening, after *today*, and after *we know that*."""
+    orders = (f(opening, "ab", "c", "d", "ef").replace(" ", "") for opening in OPENINGS)
+    return int("".join(str(1 + order.index("c")) for order in orders))
 
 
 read_order = exercise(
@@ -180,9 +183,10 @@ read_order = exercise(
         "opening the helper comes before the ..., and without one it follows it.",
     ],
     question=number(
-        "The words of *the king must find a horse* have the numbers 1 to 6. In which order does "
-        "the translator read them after *today*? Write the six digits one after the other.",
-        _words_read,
+        "As which of the six words of *the king must find a horse* does the translator read "
+        "*must*: without an opening, after *today*, and after *we know that*? Write the three "
+        "digits one after the other.",
+        _places_of_the_helper,
         digits=0,
     ),
     mistakes={
