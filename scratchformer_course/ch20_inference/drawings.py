@@ -145,8 +145,8 @@ def lengths(per_pass: Sequence[float], formula: Sequence[float], faster: Sequenc
         return [(left + step * k, round(bottom - unit * y, 1)) for k, y in enumerate(numbers)]
 
     d.line([(left, bottom), (left + step * (len(formula) - 1), bottom)], "muted", width=1.2)
-    for y in range(1, 5):
-        d.text_to(left - 14, bottom - unit * y, y, "muted")
+    for tick in range(1, 5):
+        d.text_to(left - 14, bottom - unit * tick, tick, "muted")
     d.texts(left, bottom + 16, range(len(formula)), right=step, colour="muted")
     d.text(left + step * 4, bottom + 36, "guesses in a draft", "muted")
     d.line(points(formula), "muted", width=1.8, dashed=True)
