@@ -235,7 +235,7 @@ def build(folder: str, name: str, changes: dict[str, Any] | None = None) -> tupl
     built = Built(folder, config.to_dict(), source)
     for path, part in model.named_modules():
         built.modules.append((path, type(part).__name__))
-        if isinstance(part, torch.nn.Linear) and part.bias is not None:
+        if type(part).__name__ in ("Linear", "Conv1D") and part.bias is not None:
             built.biased.append(path)
     for path, p in model.named_parameters():
         built.parameters.add(path)
@@ -243,9 +243,8 @@ def build(folder: str, name: str, changes: dict[str, Any] | None = None) -> tupl
     return model, built
 
 
-def row(folder: str) -> dict[str, Any]:
-    """What the rules say of a folder."""
-    name, year = folders()[folder]
+def row(folder: str, name: str, year: int) -> dict[str, Any]:
+    """What the rules say of a class of a folder."""
     _, built = build(folder, name)
     parts = [part for part, (_, rule) in RULES.items() if rule(built)]
     found: dict[str, Any] = {"year": year, "class": name, "parts": parts}
@@ -266,7 +265,7 @@ def count(rows: dict[str, dict]) -> dict[str, list[int]]:
 def measure(_=None) -> dict[str, Any]:
     import transformers
 
-    rows = {folder: row(folder) for folder in folders()}
+    rows = {folder: row(folder, *found) for folder, found in folders().items()}
     return {"release": transformers.__version__, "count": count(rows), "models": rows}
 
 
