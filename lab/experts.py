@@ -26,7 +26,7 @@ from scratchformer_course.page_model.experts import Experts
 from scratchformer_course.page_model.speedrun import SpeedrunGPT
 
 SEEDS, STEPS, T = range(3), since_gpt2.PLAYHOUSE_STEPS, since_gpt2.PLAYHOUSE_T
-NUDGES = (0.0003, 0.001, 0.003)  # steps of a bias; Wang et al. take 0.001
+NUDGES = (0.0003, 0.001, 0.003, 0.01)  # steps of a bias; Wang et al. take 0.001
 WAYS = {"nothing": "without balance", "a loss": "experts", "a bias": "without balance"}
 SETTINGS = runs.settings_of(globals(), "SEEDS STEPS NUDGES T WAYS")
 SETTINGS |= {"balance": since_gpt2.BALANCE}

@@ -82,8 +82,11 @@ def kept_by(c: Any, kind: str) -> dict[str, Any]:
     if kind == "linear_attention":
         return {"each": 0, "limit": None, "fixed": state_of(c)}
     if rate := getattr(c, "compress_rates", {}).get(kind):  # one entry for so many tokens
-        index = c.index_head_dim if kind == "compressed_sparse_attention" else 0
-        return {"each": (D + index) / rate, "limit": None, "fixed": D * (c.sliding_window - 1)}
+        window, overlap, wide = D * (c.sliding_window - 1), 0, D
+        if kind == "compressed_sparse_attention":  # with an index; an entry reads the one before, too
+            wide = D + c.index_head_dim
+            overlap = 2 * rate * wide
+        return {"each": wide / rate, "limit": None, "fixed": window + overlap}
     if getattr(c, "kv_lora_rank", None):
         return {"each": c.kv_lora_rank + c.qk_rope_head_dim, "limit": None, "fixed": 0}
     limit = c.sliding_window - 1 if kind == "sliding_attention" else None
