@@ -2,13 +2,12 @@
 
 Usage: python -m lab.census [--write]
 
-A model here is a folder of the installed `transformers` that has a causal language model and a file
-of the years 2024 to 2026 by its own copyright line. (That is the year in which somebody began to
-write the file, and a little before the release.) The model is built with its default configuration on
-PyTorch's meta device, which keeps shapes and no numbers. Each rule below looks at what was built:
-at the configuration, at the names and classes of the modules, at the names of the parameters, and,
-where these cannot say, at the source. A rule sees what a folder can do by default; a checkpoint may
-differ.
+A model here is a folder of the installed `transformers` that has a causal language model, and whose
+copyright line names a year from 2024 to 2026: that in which somebody began to write the file. It is
+built with its default configuration on PyTorch's meta device, which keeps shapes and no numbers.
+Each rule below looks at what was built: at the configuration, at the names and classes of the
+modules, at the names of the parameters, and, where these cannot say, at the source. A rule sees
+what a folder does by default; a checkpoint may differ.
 """
 
 import importlib
@@ -84,7 +83,7 @@ class Built:
         return sum(bool(re.search(pattern, kind)) for _, kind in self.modules)
 
     def names(self, pattern: str) -> bool:
-        """Whether the pattern is in a module's name, but for an indexer's or a second attention's."""
+        """Whether the pattern is in a module's name; an indexer's does not count."""
         others = r"indexer|cross_attn"
         return any(re.search(pattern, n) for n, _ in self.modules if not re.search(others, n))
 
@@ -98,8 +97,8 @@ class Built:
         )
 
 
-# Classes that mix the tokens: of a fixed memory (Mamba, the delta rule, linear attention, RNNs), and
-# of softmax
+# Classes that mix the tokens: with a memory of fixed size (Mamba, the delta rule, linear attention,
+# recurrent networks), and with softmax
 MEMORY = (
     r"Mamba2?Mixer$|MambaLayer$|BambaMixer$|FalconH1Mixer$|GatedDeltaNet$|DeltaAttention$"
     r"|LightningAttention$|RecurrentBlock$|xLSTMLayer$"
@@ -134,6 +133,13 @@ def compressed(b: Built) -> bool:
     return bool(b.config.get("kv_lora_rank"))
 
 
+def output_gate(b: Built) -> bool:
+    module = r"(self_attn|attention|attn)\.(gate_proj|g_proj|output_gate|gate)$"
+    product = r"attn_output \* (torch\.sigmoid\(gate|gate)|torch\.sigmoid\(gate\)"
+    by_name = b.names(module) and b.attention_says("gate")
+    return by_name or b.attention_says(product)
+
+
 def ahead(b: Built) -> bool:
     of_config = (b.config[k] for k in b.config if re.search(r"nextn|num_mtp|mtp_num", k))
     if b.folder == "olmo_hybrid":  # it is Qwen3-Next's list of weights to skip that it has
@@ -163,9 +169,7 @@ RULES: dict[str, tuple[str, Callable[[Built], bool]]] = {
     ),
     "output gate": (
         "a module for it in a softmax attention, or its product with a sigmoid in the source",
-        lambda b: b.names(r"(self_attn|attention|attn)\.(gate_proj|g_proj|output_gate|gate)$")
-        and b.attention_says("gate")
-        or b.attention_says(r"attn_output \* (torch\.sigmoid\(gate|gate)|torch\.sigmoid\(gate\)"),
+        output_gate,
     ),
     "window": ("layers of a kind sliding or chunked, or one window for all", window),
     "experts": ("a module of a class *Experts or *MoE", lambda b: b.classes(r"Experts|MoE$") > 0),

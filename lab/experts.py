@@ -1,14 +1,14 @@
 """How the work of eight experts is kept even, and what that costs -> measurements/experts.json.
 
-Usage: python -m lab.experts [--quick | --write]
+Usage: python -m lab.experts [--write]
 
-The models are those of `since_gpt2`, part "experts": two blocks on Playhouse, eight experts of which
-each token uses two, and as many operations as the one network there. Three ways: nothing keeps the
-work even; a loss of the routers does (Fedus et al. 2021); or a bias on each expert's chance, which is
-moved after every batch, up where an expert got less than an eighth and down where it got more. It
-helps to choose, and weighs nothing (Wang et al. 2024). The first two learn at the rates that
-`since_gpt2` chose for them. For the bias, its step and then the rate are chosen on development. Three
-seeds of each are read on validation, with each expert's share of the tokens there.
+The models are those of `since_gpt2`, part "experts": two blocks on Playhouse, eight experts of
+which each token uses two, and as many operations as the one network there. Three ways: nothing
+keeps the work even; a loss of the routers does (Fedus et al. 2021); or a bias on each expert's
+chance, which is moved after every batch, up where an expert got less than an eighth and down where
+it got more. It helps to choose, and weighs nothing (Wang et al. 2024). The first two learn at the
+rates that `since_gpt2` chose for them. For the bias, its step and then the rate are chosen on
+development. Three seeds of each are read on validation, with each expert's share of the tokens.
 """
 
 from collections.abc import Callable

@@ -1,11 +1,11 @@
-"""A dozen models, part by part, counted from their configurations -> measurements/models_of_today.json.
+"""A dozen models, part by part, by their configurations -> measurements/models_of_today.json.
 
 Usage: python -m lab.models_of_today [--write]
 
-Each model is built on PyTorch's meta device by the installed `transformers`, at its full size. Where
-the release's default configuration is the published model, nothing is given here; elsewhere the
-numbers below are those of the published configuration, and in all cases the count of weights is held
-against the published one by a test. Weights *used* for a token are all but the table that is only
+Each model is built on PyTorch's meta device by the installed `transformers`, at its full size.
+Where the release's default configuration is the published model, nothing is given here; elsewhere
+the numbers below are those of the published configuration. In all cases a test holds the count of
+weights against the published one. Weights *used* for a token are all but the table that is only
 looked up, and but the experts that the token is not sent to. The cache is counted in numbers, layer
 by layer: a test compares the same sums with the cache of small models of the same parts.
 """
@@ -17,19 +17,23 @@ from typing import Any
 from lab import census, runs
 from lab.census import RULES, Built
 
-SMOLLM2 = {"vocab_size": 49152, "hidden_size": 576, "intermediate_size": 1536}
+Changes = dict[str, Any]
+SMOLLM2: Changes = {"vocab_size": 49152, "hidden_size": 576, "intermediate_size": 1536}
 SMOLLM2 |= {"num_hidden_layers": 30, "num_attention_heads": 9, "num_key_value_heads": 3}
 SMOLLM2 |= {"rope_theta": 100_000.0, "tie_word_embeddings": True}
-LLAMA3 = {"vocab_size": 128_256, "intermediate_size": 14336, "num_key_value_heads": 8}
+LLAMA3: Changes = {"vocab_size": 128_256, "intermediate_size": 14336, "num_key_value_heads": 8}
 LLAMA3 |= {"rope_theta": 500_000.0}
 YARN = {"rope_type": "yarn", "factor": 40.0, "original_max_position_embeddings": 4096}
 V3 = {"rope_parameters": YARN | {"rope_theta": 10_000.0}}
-GEMMA3 = {"hidden_size": 2560, "intermediate_size": 10240, "num_hidden_layers": 34}
+GEMMA3: Changes = {"hidden_size": 2560, "intermediate_size": 10240, "num_hidden_layers": 34}
 GEMMA3 |= {"sliding_window": 1024, "vocab_size": 262_208}
-QWEN3 = {"intermediate_size": 12288, "num_hidden_layers": 36, "num_key_value_heads": 8}
+QWEN3: Changes = {"intermediate_size": 12288, "num_hidden_layers": 36, "num_key_value_heads": 8}
 QWEN3 |= {"rope_theta": 1_000_000.0}
 KIMI_FULL = [4, 8, 12, 16, 20, 24, 27]  # counted from 1, as its configuration does
-KIMI = {"full_attn_layers": KIMI_FULL, "kda_layers": [i for i in range(1, 28) if i not in KIMI_FULL]}
+KIMI = {
+    "full_attn_layers": KIMI_FULL,
+    "kda_layers": [i for i in range(1, 28) if i not in KIMI_FULL],
+}
 # name -> folder, class, what differs from the release's default, year, weights as published (in
 # thousand millions, all and used; None: not told)
 MODELS: dict[str, tuple[str, str, dict[str, Any], int, float, float | None]] = {
@@ -60,14 +64,14 @@ def has(part: str, b: Built) -> bool:
     return RULES[part][1](b)
 
 
-# --- the cache ---------------------------------------------------------------------------------------
+# --- the cache -----------------------------------------------------------------------------------
 
 
 def cached(config: Any) -> list[dict[str, Any]]:
     """What a model keeps of its past, kind by kind of its layers.
 
-    `each` is how many numbers a layer keeps for a token, of the last `limit` ones (None: of all), and
-    `fixed` those that it keeps whatever the length.
+    `each` is how many numbers a layer keeps for a token, of the last `limit` ones (None: of all),
+    and `fixed` those that it keeps whatever the length.
     """
     c, n = config, config.num_hidden_layers
     usual = "sliding_attention" if getattr(c, "sliding_window", None) else "full_attention"
@@ -83,7 +87,9 @@ def kept_by(c: Any, kind: str) -> dict[str, Any]:
         return {"each": 0, "limit": None, "fixed": state_of(c)}
     if rate := getattr(c, "compress_rates", {}).get(kind):  # one entry for so many tokens
         window, overlap, wide = D * (c.sliding_window - 1), 0, D
-        if kind == "compressed_sparse_attention":  # with an index; an entry reads the one before, too
+        if (
+            kind == "compressed_sparse_attention"
+        ):  # with an index; an entry reads the one before, too
             wide = D + c.index_head_dim
             overlap = 2 * rate * wide
         return {"each": wide / rate, "limit": None, "fixed": window + overlap}
@@ -102,22 +108,33 @@ def state_of(c: Any) -> int:
     return c.linear_key_head_dim * V + (2 * K + V) * c.linear_conv_kernel_dim
 
 
-# --- the parts -----------------------------------------------------------------------------------------
+# --- the parts -----------------------------------------------------------------------------------
 
 
 def parts_of(c: Any, b: Built, given: dict[str, Any]) -> dict[str, tuple[str, str | None]]:
-    """Ten parts: what the model has, and the setting of the reader's Llama ("": none is needed; None:
-    it has none)."""
-    found = (norms(b), positions(c, b, given), keys(c), qk_norm(b), windows(c, b), memory(b), silence(b))
-    found += (network(c, b), plain("biases", b), tied(c))
-    names = "norms, positions, heads, QK norm, window, fixed memory, a way to take nothing"
-    names += ", network, biases, table"
-    return dict(zip(names.split(", "), found, strict=True))
+    """Ten parts: what the model has, and the setting of the reader's Llama.
+
+    "" where none is needed, None where it has none.
+    """
+    return {
+        "norms": norms(b),
+        "positions": positions(c, b, given),
+        "heads": keys(c),
+        "QK norm": qk_norm(b),
+        "window": windows(c),
+        "fixed memory": memory(b),
+        "sink or gate": silence(b),
+        "network": network(c, b),
+        "biases": ("yes", None) if has("biases", b) else ("no", ""),
+        "table": tied(c),
+    }
 
 
 def norms(b: Built) -> tuple[str, str | None]:
     kind = "RMSNorm" if has("RMSNorm", b) else "LayerNorm"
-    layers = Counter(re.sub(r".*\.\d+\.", "", n) for n, _ in b.modules if re.search(r"\.\d+\.\w+$", n))
+    layers = Counter(
+        re.sub(r".*\.\d+\.", "", n) for n, _ in b.modules if re.search(r"\.\d+\.\w+$", n)
+    )
     before = layers["input_layernorm"] + layers["ln_1"]
     after = layers["post_feedforward_layernorm"]
     n = b.config.get("num_hidden_layers") or b.config["n_layer"]
@@ -158,7 +175,7 @@ def qk_norm(b: Built) -> tuple[str, str | None]:
     return ("yes", "qk_norm=True") if has("QK norm", b) else ("no", "qk_norm=False")
 
 
-def windows(c: Any, b: Built) -> tuple[str, str | None]:
+def windows(c: Any) -> tuple[str, str | None]:
     kinds = Counter(layer["kind"] for layer in cached(c) for _ in range(layer["layers"]))
     size = getattr(c, "sliding_window", None)
     if hasattr(c, "compress_rates"):
@@ -203,12 +220,12 @@ def experts_of(c: Any) -> tuple[int, int, int]:
     return E, k, shared or int(bool(getattr(c, "shared_expert_intermediate_size", 0)))
 
 
-def plain(part: str, b: Built) -> tuple[str, str | None]:
-    return ("yes", None) if has(part, b) else ("no", "")
-
-
 def tied(c: Any) -> tuple[str, str | None]:
-    return ("one for reading and writing", "tied=True") if c.tie_word_embeddings else ("two", "tied=False")
+    return (
+        ("one for reading and writing", "tied=True")
+        if c.tie_word_embeddings
+        else ("two", "tied=False")
+    )
 
 
 def weights(model: Any, c: Any, b: Built) -> tuple[int, int]:

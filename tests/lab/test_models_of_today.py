@@ -1,4 +1,4 @@
-"""The census and the dozen models are what the installed release says, and their caches are real."""
+"""The census and the dozen models are what the release says, and their caches are real."""
 
 import pytest
 import torch

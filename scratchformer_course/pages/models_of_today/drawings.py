@@ -1,11 +1,12 @@
-"""The drawings of the page *The models of today*: the census by year, and the load of eight experts."""
+"""The drawings of *The models of today*: the census by year, and the load of eight experts."""
 
 from statistics import mean
 
 from scratchformer_course.kit.canvas import Drawing
 from scratchformer_course.measurements import load_measurements
 
-BAR, TALL, COLUMN, ROW = 36, 44, 162, 104
+BAR, TALL, COLUMN, ROW = 36, 44, 162, 108
+SHORT = {"memory beside attention": "fixed memory", "several tokens ahead": "tokens ahead"}
 
 
 def census():
@@ -17,7 +18,7 @@ def census():
     told = []
     for i, part in enumerate(parts):
         x, y = 4 + COLUMN * (i % 3), 8 + ROW * (i // 3)
-        d.text_from(x, y, part, bold=True)
+        d.text_from(x, y, SHORT.get(part, part), bold=True)
         d.line([(x, y + 76), (x + 3 * (BAR + 6), y + 76)], "muted", 1)
         for j, (n, of) in enumerate(zip(counts[part], counts["models"], strict=True)):
             tall, left = TALL * n / of, x + (BAR + 6) * j

@@ -15,10 +15,10 @@ course.define("modelDiff", () => {
 
   // Bytes that a model keeps after so many tokens, two for each number
   function kept(model, tokens) {
-    const numbers = model.cache.map(({ layers, each, limit, fixed }) => {
-      return layers * (each * Math.min(tokens, limit ?? tokens) + fixed);
-    });
-    return 2 * numbers.reduce((a, b) => a + b, 0);
+    let numbers = 0;
+    for (const { layers, each, limit, fixed } of model.cache)
+      numbers += layers * (each * Math.min(tokens, limit ?? tokens) + fixed);
+    return 2 * numbers;
   }
 
   const threeDigits = (x) => String(Number(x.toPrecision(3)));
@@ -32,7 +32,8 @@ course.define("modelDiff", () => {
   const differing = (a, b) =>
     Object.keys(a.parts).filter((part) => a.parts[part][0] !== b.parts[part][0]);
   // Those for which the reader's Llama has no setting
-  const lacking = (model) => Object.keys(model.parts).filter((part) => model.parts[part][1] === null);
+  const lacking = (model) =>
+    Object.keys(model.parts).filter((part) => model.parts[part][1] === null);
 
   function build({ models, first, tokens }) {
     const { live } = course;
@@ -49,8 +50,16 @@ course.define("modelDiff", () => {
 
     const box = (x, y, wide, tall, colour, lines) => [
       el("svg:rect", { x, y, width: wide, height: tall, rx: 6, style: `--c: var(--sx-${colour})` }),
-      lines.map((text, i) => words(text, x + wide / 2, y + tall / 2 + 5 + 17 * (i - (lines.length - 1) / 2))),
+      lines.map((text, i) =>
+        words(text, x + wide / 2, y + tall / 2 + 5 + 17 * (i - (lines.length - 1) / 2)),
+      ),
     ];
+
+    // What a model has in place of a part, and the setting of the reader's Llama for it
+    function told(text, setting) {
+      const code = setting === null ? el("i", "no switch") : setting ? el("code", setting) : null;
+      return el("td", text, code);
+    }
 
     // One bar for each layer: the less of the past it keeps, the lower it is
     const HEIGHTS = { full: 26, window: 14, memory: 8 };
@@ -75,20 +84,32 @@ course.define("modelDiff", () => {
       const attention = ["attention", ...(isShort ? [heads] : heads.split(", "))];
       const memory = model.kinds.some((kind) => sortOf(kind) === "memory");
       const ofWindow = part("window") === "no" ? [] : ["in a window"];
-      const wide = memory ? 122 : 190;
+      const wide = memory ? 108 : 190;
       const svg = drawing(WIDTH, 330, {}, [
         strip(model.kinds),
         words(`${model.kinds.length} blocks, ${live.grouped(model.width)} wide`, 0, 46, "start"),
         way(`M216 325V58`, "sx-stream"),
-        box(0, 64, 190, 24, "muted", [isAfter ? `${norm} after` : "no norm after"]),
+        isAfter ? box(0, 64, 190, 24, "muted", [`${norm} after`]) : null,
         box(0, 94, 190, 46, "value", part("network").split(/, (?=\d+ for)|(?<=experts), /)),
         box(0, 146, 190, 24, "muted", [`${norm} before`]),
-        box(0, 186, wide, 92, "query", memory ? ["attention", "in others"] : [...attention, ...ofWindow]),
-        memory ? box(128, 186, 62, 92, "stream", ["fixed", "memory"]) : null,
+        box(
+          0,
+          186,
+          wide,
+          92,
+          "query",
+          memory ? ["attention", "in others"] : [...attention, ...ofWindow],
+        ),
+        memory ? box(114, 186, 76, 92, "stream", ["fixed", "memory"]) : null,
         box(0, 284, 190, 24, "muted", [`${norm} before`]),
         way("M190 117H216M190 232H216", "sx-stream"),
       ]);
-      describe(svg, `The block of ${name}: ${Object.entries(model.parts).map(([key, [text]]) => `${key}: ${text}`).join("; ")}`);
+      describe(
+        svg,
+        `The block of ${name}: ${Object.entries(model.parts)
+          .map(([key, [text]]) => `${key}: ${text}`)
+          .join("; ")}`,
+      );
       return el("figure", el("figcaption", name), svg);
     }
 
@@ -97,29 +118,20 @@ course.define("modelDiff", () => {
       const pair = [a, b];
       const differ = differing(a, b);
       const rows = Object.keys(a.parts).map((part) => {
-        const cells = pair.map((model) => {
-          const [text, setting] = model.parts[part];
-          const code = setting === null ? el("i", "no switch") : setting ? el("code", setting) : null;
-          return el("td", text, code ? [" ", code] : []);
-        });
-        const is = differ.includes(part);
-        return [el("th", { scope: "row", class: is ? "sx-differs" : null }, is ? "≠ " : "", part), ...cells];
+        const name = differ.includes(part) ? el("b.sx-differs", "≠ ", part) : part;
+        return [name, ...pair.map((model) => told(...model.parts[part]))];
       });
       const n = tokens[length.get()];
-      const costs = [
-        ["weights", (m) => billions(m.weights)],
-        ["used for a token", (m) => billions(m.used)],
-        ["operations a token", (m) => `2 × ${billions(m.used)}`],
-        [`kept after ${live.grouped(n)}`, (m) => bytes(kept(m, n))],
-        ["kept for the next one", (m) => bytes(kept(m, n + 128) / 128 - kept(m, n) / 128)],
-      ];
-      for (const [name, of] of costs) rows.push([el("th", { scope: "row" }, name), ...pair.map((m) => of(m))]);
+      const costs = {
+        weights: (m) => billions(m.weights),
+        "used for a token": (m) => billions(m.used),
+        "operations a token": (m) => `2 × ${billions(m.used)}`,
+        [`kept after ${live.grouped(n)}`]: (m) => bytes(kept(m, n)),
+        "kept for each further token": (m) => bytes((kept(m, n + 128) - kept(m, n)) / 128),
+      };
+      for (const [name, of] of Object.entries(costs)) rows.push([name, ...pair.map(of)]);
       const columns = ["part", ...selects.map((select) => select.value)];
-      const made = el("table.sx-diff", [
-        el("thead", el("tr", columns.map((name) => el("th", { scope: "col" }, name)))),
-        el("tbody", rows.map((row) => el("tr", row.map((c) => (typeof c === "string" ? el("td", c) : c))))),
-      ]);
-      tableAt.replaceChildren(made);
+      tableAt.replaceChildren(live.table(columns, rows, { class: "sx-diff" }));
       const can = selects.map(({ value }, i) => {
         const not = lacking(pair[i]);
         return not.length ? `lacks ${not.length} of the ten for ${value}` : `can be ${value}`;
@@ -129,9 +141,15 @@ course.define("modelDiff", () => {
     }
 
     show();
-    const choices = selects.map((select, i) => [label(i ? "Second model" : "First model", select), select]);
+    const choices = selects.map((select, i) => [
+      label(i ? "Second model" : "First model", select),
+      select,
+    ]);
     return el("div.sx-models", [
-      el("div.sx-choose", choices.map((one) => el("span", one))),
+      el(
+        "div.sx-choose",
+        choices.map((one) => el("span", one)),
+      ),
       length.element,
       status,
       pictures,

@@ -44,10 +44,11 @@ def diff() -> LiveFigure:
             )
         )
     still = (
-        "<p>Where JavaScript runs, you choose two of these models here and see in which of ten parts "
-        "they differ.</p>"
+        "<p>Where JavaScript runs, you choose two of these models here and see in which of "
+        "ten parts they differ.</p>"
         + table(
-            ("model", "weights", "used a token", "bytes at 100,000 tokens", "your Llama lacks"), rows
+            ("model", "weights", "used a token", "bytes at 100,000 tokens", "your Llama lacks"),
+            rows,
         )
     )
     return LiveFigure("model_diff", {"models": models, "first": FIRST, "tokens": TOKENS}, still)
