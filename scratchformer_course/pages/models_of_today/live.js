@@ -1,0 +1,162 @@
+// Two models of today side by side: what differs, what they cost, and a picture of each one's block.
+//
+// All numbers come from configurations (lab/models_of_today.py). What is computed here is the sum
+// over the kinds of layers for a length of text.
+
+course.define("modelDiff", () => {
+  const { el } = course;
+  const WIDTH = 230;
+  const WORDS = [
+    [1e12, " TB"],
+    [1e9, " GB"],
+    [1e6, " MB"],
+    [1e3, " kB"],
+  ];
+
+  // Bytes that a model keeps after so many tokens, two for each number
+  function kept(model, tokens) {
+    let numbers = 0;
+    for (const { layers, each, limit, fixed } of model.cache)
+      numbers += layers * (each * Math.min(tokens, limit ?? tokens) + fixed);
+    return 2 * numbers;
+  }
+
+  const threeDigits = (x) => String(Number(x.toPrecision(3)));
+  function bytes(n) {
+    const [size, word] = WORDS.find(([size]) => n >= size) ?? [1, " B"];
+    return threeDigits(n / size) + word;
+  }
+  const billions = (n) => `${threeDigits(n / 1e9)} billion`;
+
+  // The places of the parts in which two models differ
+  const differing = (a, b) =>
+    Object.keys(a.parts).filter((part) => a.parts[part][0] !== b.parts[part][0]);
+  // Those for which the reader's Llama has no setting
+  const lacking = (model) =>
+    Object.keys(model.parts).filter((part) => model.parts[part][1] === null);
+
+  function build({ models, first, tokens }) {
+    const { live } = course;
+    const { drawing, way, words, describe, newStatus, label, sliderOver } = live;
+    const names = Object.keys(models);
+    const selects = first.map((name, i) => {
+      const options = names.map((n) => el("option", { value: n, selected: n === name }, n));
+      return el("select", { onchange: show, "data-side": i }, options);
+    });
+    const length = sliderOver("Tokens", tokens.map(live.grouped), show, 2);
+    const status = newStatus();
+    const tableAt = el("div");
+    const pictures = el("div.sx-blocks");
+
+    const box = (x, y, wide, tall, colour, lines) => [
+      el("svg:rect", { x, y, width: wide, height: tall, rx: 6, style: `--c: var(--sx-${colour})` }),
+      lines.map((text, i) =>
+        words(text, x + wide / 2, y + tall / 2 + 5 + 17 * (i - (lines.length - 1) / 2)),
+      ),
+    ];
+
+    // What a model has in place of a part, and the setting of the reader's Llama for it
+    function told(text, setting) {
+      const code = setting === null ? el("i", "no switch") : setting ? el("code", setting) : null;
+      return el("td", text, code);
+    }
+
+    // One bar for each layer: the less of the past it keeps, the lower it is
+    const HEIGHTS = { full: 26, window: 14, memory: 8 };
+    const sortOf = (kind) =>
+      /linear/.test(kind) ? "memory" : /sliding|heavily/.test(kind) ? "window" : "full";
+    function strip(kinds) {
+      const step = WIDTH / kinds.length;
+      return kinds.map((kind, i) => {
+        const tall = HEIGHTS[sortOf(kind)];
+        const at = { x: (i * step).toFixed(2), y: 26 - tall, width: (0.8 * step).toFixed(2) };
+        return el(`svg:rect.sx-${sortOf(kind)}`, { ...at, height: tall });
+      });
+    }
+
+    // From below: the stream, a norm, attention (and memory), a norm, the network
+    function picture(name, model) {
+      const part = (key) => model.parts[key][0];
+      const norm = part("norms").split(" ")[0];
+      const isAfter = part("norms").includes("after");
+      const heads = part("heads").split(", ").slice(0, 2).join(", ");
+      const isShort = heads.length < 26;
+      const attention = ["attention", ...(isShort ? [heads] : heads.split(", "))];
+      const memory = model.kinds.some((kind) => sortOf(kind) === "memory");
+      const ofWindow = part("window") === "no" ? [] : ["in a window"];
+      const wide = memory ? 108 : 190;
+      const svg = drawing(WIDTH, 330, {}, [
+        strip(model.kinds),
+        words(`${model.kinds.length} blocks, ${live.grouped(model.width)} wide`, 0, 46, "start"),
+        way(`M216 325V58`, "sx-stream"),
+        isAfter ? box(0, 64, 190, 24, "muted", [`${norm} after`]) : null,
+        box(0, 94, 190, 46, "value", part("network").split(/, (?=\d+ for)|(?<=experts), /)),
+        box(0, 146, 190, 24, "muted", [`${norm} before`]),
+        box(
+          0,
+          186,
+          wide,
+          92,
+          "query",
+          memory ? ["attention", "in others"] : [...attention, ...ofWindow],
+        ),
+        memory ? box(114, 186, 76, 92, "stream", ["fixed", "memory"]) : null,
+        box(0, 284, 190, 24, "muted", [`${norm} before`]),
+        way("M190 117H216M190 232H216", "sx-stream"),
+      ]);
+      describe(
+        svg,
+        `The block of ${name}: ${Object.entries(model.parts)
+          .map(([key, [text]]) => `${key}: ${text}`)
+          .join("; ")}`,
+      );
+      return el("figure", el("figcaption", name), svg);
+    }
+
+    function show() {
+      const [a, b] = selects.map((select) => models[select.value]);
+      const pair = [a, b];
+      const differ = differing(a, b);
+      const rows = Object.keys(a.parts).map((part) => {
+        const name = differ.includes(part) ? el("b.sx-differs", "≠ ", part) : part;
+        return [name, ...pair.map((model) => told(...model.parts[part]))];
+      });
+      const n = tokens[length.get()];
+      const costs = {
+        weights: (m) => billions(m.weights),
+        "used for a token": (m) => billions(m.used),
+        "operations a token": (m) => `2 × ${billions(m.used)}`,
+        [`kept after ${live.grouped(n)}`]: (m) => bytes(kept(m, n)),
+        "kept for each further token": (m) => bytes((kept(m, n + 128) - kept(m, n)) / 128),
+      };
+      for (const [name, of] of Object.entries(costs)) rows.push([name, ...pair.map(of)]);
+      const columns = ["part", ...selects.map((select) => select.value)];
+      tableAt.replaceChildren(live.table(columns, rows, { class: "sx-diff" }));
+      const can = selects.map(({ value }, i) => {
+        const not = lacking(pair[i]);
+        return not.length ? `lacks ${not.length} of the ten for ${value}` : `can be ${value}`;
+      });
+      status.textContent = `${differ.length} of ten parts differ. Your Llama ${can.join(", and ")}.`;
+      pictures.replaceChildren(...selects.map(({ value }, i) => picture(value, pair[i])));
+    }
+
+    show();
+    const choices = selects.map((select, i) => [
+      label(i ? "Second model" : "First model", select),
+      select,
+    ]);
+    return el("div.sx-models", [
+      el(
+        "div.sx-choose",
+        choices.map((one) => el("span", one)),
+      ),
+      length.element,
+      status,
+      pictures,
+      tableAt,
+    ]);
+  }
+
+  course.figures.model_diff = build;
+  return { kept, differing, lacking };
+});
