@@ -50,6 +50,9 @@ SMALL |= {"num_experts_per_tok": 2, "moe_intermediate_size": 32, "n_group": 1, "
 SMALL |= {"kv_lora_rank": 16, "q_lora_rank": 16, "qk_rope_head_dim": 8, "qk_nope_head_dim": 8}
 SMALL |= {"first_k_dense_replace": 1, "output_router_logits": False}
 SMALL |= {"mamba_d_state": 8, "mamba_n_heads": 4, "mamba_d_head": 16, "state_size": 8}
+SMALL |= {"mamba_num_heads": 4, "mamba_head_dim": 16, "ssm_state_size": 8, "linear_num_heads": 4}
+SMALL |= {"linear_num_key_heads": 2, "linear_num_value_heads": 4, "linear_head_dim": 8}
+SMALL |= {"linear_key_head_dim": 8, "linear_value_head_dim": 8}
 
 
 # What some configurations ask for besides, or have under other names.
