@@ -160,11 +160,15 @@ def built(kind: str, name: str) -> Any:
 def examine(kind: str, name: str) -> list[dict[str, str]]:
     """What `diagnose` says of a class, a row a test, or why there is no small model of it."""
     from scratchformer.diagnosis import diagnose
-    from scratchformer.diagnosis.transformers_calls import cache_of_transformers
+    from scratchformer.diagnosis.transformers_calls import (
+        cache_of_transformers,
+        padding_of_transformers,
+    )
 
     try:
         model = built(kind, name)
-        report = diagnose(model, VOCABULARY, LENGTH, cache=cache_of_transformers(model))
+        told = {"cache": cache_of_transformers(model), "padding": padding_of_transformers(model)}
+        report = diagnose(model, VOCABULARY, LENGTH, **told)
     except Exception as error:
         return [not_built(f"{type(error).__name__}: {error}")]
     shown = [f for f in report.findings if f.verdict in ("failed", "noted")]

@@ -176,7 +176,7 @@ def cache(case: Case) -> Outcome:
         ("in a second text", other, one_each, reset),
         ("several at once", case.ids, [2, T - 3, 1], "the mask of several new tokens"),
     ]
-    for n in [n for n in (260, 132, 68) if T < n <= case.context_length][:1]:
+    if n := next((n for n in (260, 132, 68) if T < n <= case.context_length), 0):
         sizes, lost = [n - 8, *[1] * 8], "a state that is not handed from chunk to chunk"
         ways.insert(2, ("over a chunk's end", case.random_ids(1, n), sizes, lost, *others))
     for what, ids, sizes, *suspects in ways:

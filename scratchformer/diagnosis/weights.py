@@ -14,8 +14,8 @@ from scratchformer.diagnosis.report import Outcome
 
 def initial_loss(case: Case) -> Outcome:
     """An untrained model, and any on its own text, is no worse than guessing."""
-    vectors = [(n, p) for n, p in case.model.named_parameters() if p.dim() == 1 < p.numel()]
-    scales = [p for name, p in vectors if name.endswith("weight")]  # of norms: all 1, or all 0
+    vectors = {n: p for n, p in case.model.named_parameters() if p.dim() == 1}
+    scales = [p for name, p in vectors.items() if name.endswith("weight")]  # of norms: 1, or 0
     fresh = scales and all((p == p[0]).all() for p in scales)
     if not case.given.batches and not fresh:
         return Outcome(None, "it seems trained: give batches=… of its text")
@@ -118,11 +118,8 @@ def shared_weights(case: Case) -> Outcome:
     names: dict[Tensor, list[str]] = {}
     for name, p in case.model.named_parameters(remove_duplicate=False):
         names.setdefault(p, []).append(name)
-    shared = [
-        n
-        for p, n in names.items()
-        if len(n) > 1 and case.vocab_size not in p.shape and not meant & {*n}
-    ]
+    unmeant = [(p, n) for p, n in names.items() if len(n) > 1 and not meant & {*n}]
+    shared = [n for p, n in unmeant if case.vocab_size not in p.shape]
     if shared:
         measured = f"{shared[0][0]} is {shared[0][1]}"
         return Outcome(False, measured, ["[Block()] * n: one block, n times"])
