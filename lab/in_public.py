@@ -78,6 +78,7 @@ OWN: dict[str, dict[str, Any]] = {
     | {"layer_types": ["sliding_attention", "full_attention", "sliding_attention"]},
     "minicpm3": {"dim_model_base": 32},
     "musicgen_decoder": {"num_codebooks": 1},
+    "nemotron_h": {"n_groups": 1},
     "musicgen_melody_decoder": {"num_codebooks": 1},
     "qwen4_exp_text": {"indexer_budget": 8, "indexer_compress_ratio": 4, "indexer_n_heads": 2}
     | {"indexer_kv_heads": 1, "indexer_head_dim": 8},

@@ -162,7 +162,7 @@ course.define("ch24_inside", () => {
       ]),
       region("div.sx-song-out", "Song", strip),
       note(
-        "Press a head to silence it: its mean over many songs stands in for what it gives. " +
+        "Press a head to silence it: nothing of what it finds is added. " +
           "Below the song stands the note that the model expects there: green, it repeats what it " +
           "has heard, orange, it should have; grey, nothing could be copied. A stored run.",
       ),
