@@ -16,7 +16,8 @@ film     one run: maps and predictions on one song, and at its end all 256 choic
 
 import argparse
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
 
@@ -26,10 +27,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from lab import runs
-from lab.inside import changed, recorded, replaced
+from lab.inside import changed, mixing, recorded, replaced
 from scratchformer.attention import recorded_attention
 from scratchformer.models import GPT
-from scratchformer.models.heads import silenced
 from scratchformer.training import TrainingConfig, eval_mode, fit
 from scratchformer_course.ch24_inside.songs import LETTERS, heard, new_model, songs
 
@@ -105,13 +105,25 @@ def rounded(x: Tensor) -> list[float]:
     return [round(value, 3) for value in x.tolist()]
 
 
-def counted(heads: Heads) -> Heads:
-    """Blocks and heads counted from 1, as the library does."""
-    return [(block + 1, head + 1) for block, head in heads]
+@contextmanager
+def silenced(model: GPT, heads: Heads) -> Iterator[None]:
+    """Put the mean over songs and places in place of what these heads give."""
+    width = model.config.d_model // model.config.n_heads
+
+    def without(block: int, x: Tensor) -> Tensor:
+        x = x.clone()  # (B, T, C), the heads side by side
+        for columns in (slice(width * h, width * h + width) for b, h in heads if b == block):
+            x[..., columns] = x[..., columns].mean(dim=(0, 1))
+        return x
+
+    with ExitStack() as stack:
+        for i in range(len(model.h)):
+            stack.enter_context(changed(mixing(model, i), partial(without, i), inputs=True))
+        yield
 
 
 def without(model: GPT, ids: Tensor, heads: Heads) -> float:
-    with silenced(model, counted(heads)):
+    with silenced(model, heads):
         return round(copy_loss(model, ids), 3)
 
 
@@ -119,7 +131,7 @@ def cut(model: GPT, ids: Tensor, heads: Heads, part: str) -> float:
     """The loss if block 2's queries, keys or values come from a run without `heads`."""
     c_attn, C = model.get_submodule("h.1.attn.c_attn"), model.config.d_model
     channels = np.s_[..., C * "qkv".index(part) : C * "qkv".index(part) + C]
-    with silenced(model, counted(heads)), recorded(c_attn) as tensors:
+    with silenced(model, heads), recorded(c_attn) as tensors:
         losses(model, ids)
     with changed(c_attn, replaced(channels, tensors[0][channels])):
         return round(copy_loss(model, ids), 3)
@@ -166,7 +178,7 @@ def levels(x: Tensor) -> str:
 def film(seed: int, steps: int, shown: Tensor) -> dict[str, Any]:
     """One run: at some steps the maps, and what is expected; at the end without any heads."""
     model, frames = new_model(seed), []
-    ids = torch.cat([test_songs(), shown[None]])
+    ids = torch.cat([test_songs(), shown[None]])  # a mean over songs is needed with the shown one
     low = torch.ones(SHOWN - 1, SHOWN - 1).tril().bool()
 
     def expected() -> dict[str, Any]:
@@ -188,8 +200,7 @@ def film(seed: int, steps: int, shown: Tensor) -> dict[str, Any]:
     trained(model, seed, lambda s: look(s.step) if s.step in FRAMES else None, steps)
     without, second = [], []
     for number in range(256):  # bit i: head i is silenced
-        out = [head for i, head in enumerate(HEADS) if number >> i & 1]
-        with silenced(model, counted(out)):
+        with silenced(model, [head for i, head in enumerate(HEADS) if number >> i & 1]):
             without.append(list(expected().values()))
             if number < 16:  # what block 2 attends to without heads of block 1
                 maps, (_, (_, after)) = seen()
