@@ -8,7 +8,7 @@ recall  pairs of a key and a value, then all keys again, in another order: which
         blocks, of one kind or of two
 price   one more token at several positions: seconds of four blocks, and bytes of what they keep
 
-The rate of each network is the best of its `rates` for a seed of its own, on games or pairs of their own.
+The rate of each network is the best of `rates` for a seed that is not scored, on texts of its own.
 """
 
 import time

@@ -1,4 +1,4 @@
-"""The exercises of chapter 21: a table instead of a cache, the delta rule, and the key of a swap."""
+"""The exercises of chapter 21: a table for a cache, the delta rule, and the key of a swap."""
 
 import torch
 
@@ -25,7 +25,7 @@ def _positions(draw):
 
 linear_attention = exercise(
     "21.1",
-    "linear_attention(q: (T, D), k: (T, D), v: (T, E)) -> what is read (T, E), and the table (D, E)",
+    "linear_attention(q: (T, D), k: (T, D), v: (T, E)) -> what is read (T, E), the table (D, E)",
     cases=((torch.eye(3), torch.ones(3, 3).tril(), torch.tensor([[1.0], [10.0], [100.0]])),),
     more=drawn(12, _positions),
     right=[right_linear_attention],
@@ -123,7 +123,7 @@ def judge_swap_key(call):
 
 swap_key = exercise(
     "21.3",
-    "swap_key(i, j, n) -> a key (n,) of length 1, for which v = 0 and beta = 2 exchange rows i and j",
+    "swap_key(i, j, n) -> a key (n,) of length 1 that exchanges rows i and j with v = 0, beta = 2",
     judge=judge_swap_key,
     right=[right_swap_key],
     hints=[

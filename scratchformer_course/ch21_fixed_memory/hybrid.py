@@ -23,10 +23,10 @@ class GatedAttention(nn.Module):
     The first `rotated` of the D numbers of a head turn with its position.
     """
 
-    def __init__(self, C: int, heads: tuple[int, int], D: int, rotated: int, base: float, eps: float):
+    def __init__(self, C: int, heads: tuple[int, int], D: int, turn: tuple[int, float], eps: float):
         super().__init__()
         self.H, self.G = heads
-        self.D, self.rotated, self.base = D, rotated, base
+        self.D, (self.rotated, self.base) = D, turn
         self.q_proj = nn.Linear(C, 2 * self.H * D, bias=False)  # queries and gates
         self.k_proj, self.v_proj = (nn.Linear(C, self.G * D, bias=False) for _ in "kv")
         self.o_proj = nn.Linear(self.H * D, C, bias=False)
@@ -71,11 +71,11 @@ class Hybrid(nn.Module):
         sizes += c.linear_key_head_dim, c.linear_value_head_dim
         heads, D, eps = (c.num_attention_heads, c.num_key_value_heads), c.head_dim, c.rms_norm_eps
         turns = c.rope_parameters
-        rotated = int(D * turns["partial_rotary_factor"])
+        turn = int(D * turns["partial_rotary_factor"]), turns["rope_theta"]
         mixers = (
             table_layer(c.hidden_size, *sizes, eps=eps)
             if kind == "linear_attention"
-            else GatedAttention(c.hidden_size, heads, D, rotated, turns["rope_theta"], eps)
+            else GatedAttention(c.hidden_size, heads, D, turn, eps)
             for kind in c.layer_types
         )
         self.embed_tokens = nn.Embedding(c.vocab_size, c.hidden_size)
@@ -100,14 +100,15 @@ def weights_of(file: Mapping[str, Tensor], c: Any) -> dict[str, Tensor]:
         name = name.removeprefix("model.").replace(".self_attn.", ".mixer.")
         before, is_table, part = name.partition(".linear_attn.")
         if is_table:
-            named |= {f"{before}.mixer.{n}": piece for n, piece in table_weights(part, w, c).items()}
+            pieces = table_weights(part, w, c)
+            named |= {f"{before}.mixer.{n}": piece for n, piece in pieces.items()}
         else:  # its norms multiply by 1 + weight
             named[name] = w + 1 if "norm" in name else w
     return named
 
 
 def table_weights(name: str, w: Tensor, c: Any) -> dict[str, Tensor]:
-    """A weight of its table layer. The fused matrices hold, for each key head, that head's parts."""
+    """A weight of its table layer. A fused matrix holds, for each key head, that head's parts."""
     G, D, E = c.linear_num_key_heads, c.linear_key_head_dim, c.linear_value_head_dim
     each = c.linear_num_value_heads // G  # value heads of a key head
     if name == "in_proj_qkvz.weight":

@@ -38,7 +38,7 @@ def read_all(q: Tensor, k: Tensor, v: Tensor, log_decay: Tensor | None, beta: Te
         fade = (total.unsqueeze(-1) - total.unsqueeze(-2)).masked_fill(fade == 0, -math.inf).exp()
     if beta is not None:
         beta = beta.unsqueeze(-1)  # (…, T, 1)
-        earlier = beta * (k @ k.mT) * fade  # (…, T, T), of which the part below the diagonal is read
+        earlier = beta * (k @ k.mT) * fade  # (…, T, T): its lower part is read
         v = torch.linalg.solve_triangular(earlier, beta * v, upper=False, unitriangular=True)
     return (q @ k.mT * fade) @ v
 
@@ -69,14 +69,14 @@ class Mixer(nn.Module):
 
         `before` holds the projections of the last tokens before x, for the convolution.
         """
-        mixed = self.qkv(x)  # (B, T, 3HD)
+        mixed = self.qkv(x)  # (B, T, P)
         if self.kind in CONVOLVED:
             if before is None:
                 before = mixed.new_zeros(len(x), WIDTH - 1, mixed.shape[-1])
-            seen = torch.cat((before, mixed), dim=1).mT  # (B, 3HD, T + 3)
+            seen = torch.cat((before, mixed), dim=1).mT  # (B, P, T + 3)
             mixed = F.silu(F.conv1d(seen, self.convolution, groups=mixed.shape[-1])).mT
-        split = (part.unflatten(-1, (self.H, self.D)).transpose(1, 2) for part in mixed.chunk(3, -1))
-        q, k, v = split
+        heads = (part.unflatten(-1, (self.H, self.D)) for part in mixed.chunk(3, dim=-1))
+        q, k, v = (part.transpose(1, 2) for part in heads)
         if self.kind in ATTENTION:
             q, k = self.q_norm(q), self.k_norm(k)
         elif self.kind != "nothing":
