@@ -116,7 +116,7 @@ class Block(nn.Module):
 
 
 class MixedModel(nn.Module):
-    """Blocks of the given kinds. An answer is one of the last `answers` tokens of V."""
+    """Blocks of the given kinds: ids (B, T) -> logits of the last `answers` tokens of V."""
 
     def __init__(self, V: int, answers: int, kinds: Sequence[str], C: int, H: int, D: int):
         super().__init__()
@@ -129,7 +129,7 @@ class MixedModel(nn.Module):
                 nn.init.normal_(p, std=p.shape[1] ** -0.5 * (0.5 if last else 1))
         nn.init.normal_(self.embedding.weight, std=0.5)
 
-    def forward(self, ids: Tensor) -> Tensor:  # (B, T) -> (B, T, answers)
+    def forward(self, ids: Tensor) -> Tensor:
         x = self.embedding(ids)
         for block in self.blocks:
             x = block(x)

@@ -18,8 +18,8 @@ KINDS = ("softmax", "rotated", "sum", "decay", "delta", "reflect", "gated", "not
 def test_table_and_cache_give_the_same_letters_in_the_page_as_in_python(rule):
     settings, draw = live.pairs_to_write(), random.Random(0)
     for n in (8, 30):
-        writes = [[key, settings["first"][key]] for key in range(n)]
-        writes += [[key, settings["later"][key]] for key in draw.sample(range(n), n // 2)]
+        writes = [(key, settings["first"][key]) for key in range(n)]
+        writes += [(key, settings["later"][key]) for key in draw.sample(range(n), n // 2)]
         shown = in_node(
             "return F.recalled(input.settings, input.writes, input.rule).found",
             settings=settings,
