@@ -18,7 +18,8 @@ def two_brackets(d):
         d.row(70, y, [name] * 8, (30, 30), (colour, 0.2), 33, size=13)
         d.box(334, y, 30, 30, "+", colour, 0, size=13)
     d.arrow(40, 49, 66, 49, "query")
-    d.text_from(376, 69, "one more token", "muted", 13)
+    d.text_from(374, 60, "one more", "muted", 13)
+    d.text_from(374, 78, "token", "muted", 13)
     d.text_from(4, 132, "q (Kᵀ V): a table, which does not", bold=True)
     d.row(8, 178, ["q"], (30, 30), ("query", 0.25))
     d.arrow(40, 193, 66, 193, "query")
@@ -31,7 +32,7 @@ def two_brackets(d):
     d.row(326, 178, ["v"], (66, 30), ("value", 0.2))
 
 
-@drawing(470, 236)
+@drawing(470, 250)
 def swap_is_reflection(d):
     """Two axes, for cup i and cup j. A dashed line runs between them at 45 degrees: it is the
     mirror. At right angles to it is the key, which points towards i and away from j. An arrow along
@@ -42,17 +43,17 @@ def swap_is_reflection(d):
     d.arrow(x, y, x + 1.2 * length, y, "muted", width=1.2)
     d.arrow(x, y, x, y - 1.2 * length, "muted", width=1.2)
     d.text_from(x + 1.22 * length, y + 4, "cup i", "muted")
-    d.text_from(x - 48, y - 1.1 * length, "cup j", "muted")
+    d.text_to(x - 8, y - 1.12 * length, "cup j", "muted")
     d.line([(x, y), (x + 1.15 * length, y - 1.15 * length)], "muted", dashed=True)
     d.text_from(x + 1.18 * length, y - 1.13 * length, "mirror", "muted")
     d.arrow(x, y, x + length, y, "value", width=3)
     d.arrow(x, y, x, y - length, "stream", width=3)
     d.arrow(x + length - 6, y - 6, x + 8, y - length + 8, "key", dashed=True)
-    d.arrow(x, y, x + 0.5 * length, y + 0.22 * length, "key", bend=0)
-    d.text_from(x + 0.52 * length, y + 0.24 * length, "k", "key", bold=True)
+    d.arrow(x, y, x + 0.24 * length, y + 0.24 * length, "key")
+    d.text_from(x + 0.28 * length, y + 0.24 * length, "k", "key", bold=True)
     d.text_from(300, 120, "− 2 (k · x) k", "key", bold=True)
-    d.text_from(x + 0.6 * length, y - 8, "before", "value")
-    d.text_from(x + 6, y - 0.75 * length, "after", "stream")
+    d.text_from(x + 0.56 * length, y - 14, "before", "value")
+    d.text_to(x - 8, y - 0.6 * length, "after", "stream")
 
 
 def lost_balls(
@@ -93,5 +94,5 @@ def lost_balls(
     )
     return d.show(
         f"Share of right answers against the number of swaps. Means after 24 swaps: {said}. "
-        "Five lines a kind, one for each seed."
+        "One line for each seed."
     )
