@@ -15,7 +15,6 @@ shown    some questions with the steps that the model wrote
 
 import argparse
 import math
-import os
 import re
 from collections import defaultdict
 from collections.abc import Sequence
@@ -94,7 +93,8 @@ class Asked:
 
     def begun(self, rows: list[list[int]]) -> tuple[torch.Tensor, list]:
         """What is left to read of rows of equal length, and a cache of what they share."""
-        shared = min(len(os.path.commonprefix(rows)), len(rows[0]) - 1)
+        differs = [len({*column}) > 1 for column in zip(*rows, strict=True)]
+        shared = [*differs[:-1], True].index(True)
         one, every = self.model.new_cache(), self.model.new_cache()
         self.model(torch.tensor([rows[0][:shared]]), one)
         for kept, cache in zip(one, every, strict=True):
@@ -144,7 +144,8 @@ def held_out(asked: Asked, sums: Sequence[Sum], way: str, shots: bool, samples: 
     votes = [max(row, key=row.count) for row in zip(*drawn, strict=True)]
     vote, single = count(votes, sums), sum(count(row, sums) for row in drawn) / samples
     found = {"right": likeliest, "vote": vote, "single": round(single, 2)}
-    found |= {"any": sum(a + b in row for (a, b), row in zip(sums, zip(*drawn), strict=True))}
+    each = zip(sums, zip(*drawn, strict=True), strict=True)
+    found |= {"any": sum(a + b in row for (a, b), row in each)}
     return found | {f"{k}_interval": interval(found[k], len(sums)) for k in ("right", "vote")}
 
 

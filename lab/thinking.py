@@ -9,7 +9,6 @@ depth    blocks -> the share of right answers after 1, 2, … 8 swaps, for model
          each swap; and those of two blocks that are trained five times as long
 written  what is read again (cups, dots, another game's) -> the share right after eight swaps
 reward   the model that has seen both kinds, and what rewards make of it; its samples (`pass`)
-hurried  a writer that trained too little: the reward, and votes
 film     games of the live figure, with the answers of both kinds of model
 """
 
@@ -34,14 +33,12 @@ SCORED = 2000
 DEPTH = {"blocks": [1, 2, 3, 4], "steps": 400, "long": 2000}
 WRITTEN = {"reads": ["cups", "dots", "another game"], "steps": 300}
 REWARD = {"share": 0.2, "steps": 400, "updates": 40, "games": 16, "group": 8, "prices": [0.05, 0.2]}
-HURRIED = {"share": 0.2, "steps": 170, "updates": 200}
 VOTES, ASKED, K = [1, 2, 4, 8, 16, 32, 64], 300, 64
 SHARED = {"seeds": SEEDS, "rates": RATES, "scored": SCORED}
 SETTINGS = {
     "depth": DEPTH | SHARED,
     "written": WRITTEN | SHARED,
     "reward": REWARD | {"rates": REWARD_RATES, "votes": VOTES, "asked": ASKED} | {"seeds": SEEDS},
-    "hurried": HURRIED | {"votes": VOTES, "asked": ASKED, "seeds": SEEDS},
     "film": {"games": 200},
 }
 SETTINGS = {
@@ -195,8 +192,6 @@ def sampled(model: GPT, asked: int, seed: int) -> dict[str, Any]:
         result["vote"].append(short(by_vote.float().mean().item()))
         found = ok.view(asked, K // k, k).amax(dim=2).mean()
         result["checker"].append(short(found.item()))
-    share = ok.mean(dim=1)
-    result["share_right"] = [*map(short, share.sort().values.tolist())]
     return result
 
 
@@ -225,25 +220,12 @@ def reward_part(options: argparse.Namespace) -> dict:
     return result
 
 
-def hurried_part(options: argparse.Namespace) -> dict:
-    few, result = (20 if options.quick else 1), {}
-    for seed in SEEDS[: 1 if options.quick else None]:
-        start = started(HURRIED["share"], HURRIED["steps"] // few, seed)
-        rows = rewarded(start, world.right, 3e-4, seed, HURRIED["updates"] // few, 20)
-        writer = world.fitted(
-            world.new_model(seed), partial(world.read_again, "cups"), 70 // few, seed=seed
-        )
-        result[str(seed)] = {"reward": rows, "samples": sampled(writer, ASKED // few, seed)}
-        print(seed, rows, result[str(seed)]["samples"]["vote"], flush=True)
-    return result
-
-
 def film_part(options: argparse.Namespace) -> dict:
     few = 20 if options.quick else 1
     quick = world.fitted(world.new_model(0), world.asked_at_each_swap, DEPTH["steps"] // few)
     batches = partial(world.read_again, "cups")
     writer = world.fitted(world.new_model(0), batches, WRITTEN["steps"] // few)
-    x, cups = world.games(SETTINGS["film"]["games"], fresh(7))
+    x, _ = world.games(SETTINGS["film"]["games"], fresh(7))
     with torch.no_grad():
         says = quick(x[:, :-1])[:, -1].argmax(dim=-1)
     answers = world.play(writer, x)
@@ -261,7 +243,6 @@ PARTS = {
     "depth": depth_part,
     "written": written_part,
     "reward": reward_part,
-    "hurried": hurried_part,
 }
 main = runs.script(__doc__, "thinking", PARTS, SETTINGS, threads=1)
 

@@ -38,7 +38,7 @@ priced = exercise(
     praise="`priced` is right: of two right answers the shorter one now earns more.",
     right=[right_priced],
     hints=[
-        "Two answers are right, one of 3 tokens and one of 11. How much more should the first earn?",
+        "One right answer has 3 tokens, another 11. How much more should the first earn?",
         "Each token costs `price`: take `price` times ... from every reward.",
     ],
     question=number(
