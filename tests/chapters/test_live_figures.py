@@ -27,6 +27,8 @@ from scratchformer_course.ch16_scaling.live import wasted
 from scratchformer_course.ch19_since_gpt2.live import PARTS, lines
 from scratchformer_course.ch20_inference.counts import describe_counts, guess, unpacked
 from scratchformer_course.ch20_inference.live import BITS, PASSAGE, size
+from scratchformer_course.ch23_thinking.cups import CUP, NAMES, games
+from scratchformer_course.ch23_thinking.live import score
 from scratchformer_course.ch24_inside.live import copied, repeats, silence
 from scratchformer_course.measurements import load_measurements
 from scratchformer_course.page_model.fewer_bits import SHARED, rounded
@@ -396,6 +398,22 @@ def answers_to_85(draw):
         yield (text,), {"right": True, "borrow": False}
     for text in ("4++38", "40?\n62?"):
         yield (text,), None
+
+
+@figure("ch23_thinking", "F.followed", 0)
+def a_ball_under_five_cups(draw):
+    prompts, cups = games(20, torch.Generator().manual_seed(draw.randrange(1000)))
+    for prompt, after in zip(prompts.tolist(), cups.tolist(), strict=True):
+        game = f"{prompt[0] - CUP + 1}{''.join(map(str, prompt[1:-1]))}"
+        yield (NAMES[:CUP], game), [ball - CUP for ball in (prompt[0], *after)]
+
+
+@figure("ch23_thinking", "F.score", 0)
+def games_that_two_models_have_right(draw):
+    shown = load_measurements("thinking")["film"]["shown"]
+    once, written = score(shown)
+    rows = [[game, says, text.replace(" ", "")] for game, says, text in shown]
+    yield (NAMES[:CUP], rows), {"once": once, "written": written}
 
 
 @figure("ch24_inside", "(song, best) => [F.repeats(song), ...F.copied(song, best)]", 0)

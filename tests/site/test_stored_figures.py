@@ -48,6 +48,7 @@ TOLD = {
     "law": lambda _: ["Hide the law", "The best size is"],
     "lines": said_by_gate,
     "answers": answers_of_base,
+    "cups": lambda _: ["Right in", "Of 200 games it has 64 right", "it has 200 right"],
     "silence": without_a_head,
     "two_curves": lambda _: ["Pair 2 of 8"],
     "clinic": lambda settings: [settings["patients"][0]["asked"][0] or "✓ as it should be"],
