@@ -4,12 +4,12 @@ Usage: python -m lab.answers [--quick | --write]
 
 Pupils who forget to borrow and, as a control, careful ones: for each kind there is one base model,
 and every seed has demonstrations and samples of its own. Each method begins with the same
-fine-tuned model, draws as many answers and does as many steps as the others, unless its name says
-how many. What is to be compared has the same rate; the rates of `SWEPT` are the best, by the share
-of right answers, on a seed that is not used again. All figures are exact, computed from the
-chances of all answers.
+fine-tuned model, draws as many answers and does as many steps as the others. What is compared has
+the same rate, and rewards have three; random weights have the best of `SWEPT`, by the share of
+right answers, on a seed that is not used again. All figures are exact, computed from the chances
+of all answers.
 
-swept     method -> the settings tried and their scores
+swept     the rates tried for random weights, and the share of right answers
 pupils    kind -> method -> a row for each seed
 film      what the base model and seed 0's fine-tuned one answer to some questions
 rewards   first numbers of the answers to 85 after other rewards, and their figures; seed 0
@@ -17,7 +17,6 @@ rewards   first numbers of the answers to 85 after other rewards, and their figu
 What is finished is kept, as long as the settings are the same.
 """
 
-import argparse
 import copy
 import functools
 from typing import Any
@@ -49,16 +48,12 @@ from scratchformer_course.ch22_answers.world import (
 SEEDS, TUNING_SEED = range(3), 10
 PUPILS = {"forgetful": FORGETS, "careful": CAREFUL}
 BASE_STEPS, SFT_STEPS, STEPS, BATCH, GROUP, DEMONSTRATIONS = 400, 100, 40, 256, 8, 128
-SFT_RATE, RATE, RATES = 1e-3, 1e-3, (3e-4, 1e-3, 3e-3)
-SWEPT = {
-    "sft, random weights": [{"lr": lr} for lr in (1e-3, 3e-3, 1e-2, 3e-2)],
-    "rejection": [{"lr": lr} for lr in (1e-3, 3e-3, 1e-2)],
-    "dpo": [{"lr": lr, "beta": beta} for beta in (0.3, 1.0) for lr in (1e-4, 3e-4, 1e-3)],
-}
-WORTH, PENALTIES = (1.0, 1.5, 2.5, 4.0, 7.0), (0.0, 0.3)  # of a right answer that borrows
+SFT_RATE, RATE, RATES = 1e-3, 3e-4, (3e-4, 1e-3, 3e-3)
+SWEPT, COPY_RATE = (1e-3, 3e-3, 1e-2, 3e-2), 3e-3
+WORTH, PENALTIES = (1.0, 2.0, 4.0, 8.0), (0.0, 0.3)  # of a right answer that borrows
 ASKED, SHOWN = (17, 30, 42, 56, 64, 71, 85, 98), 85  # the film's questions, and that of `rewards`
 NAMES = "SEEDS TUNING_SEED PUPILS BASE_STEPS SFT_STEPS STEPS BATCH GROUP DEMONSTRATIONS SFT_RATE"
-NAMES += " RATE RATES SWEPT WORTH PENALTIES ASKED SHOWN"
+NAMES += " RATE RATES SWEPT COPY_RATE WORTH PENALTIES ASKED SHOWN"
 SETTINGS = runs.settings_of(globals(), NAMES)
 
 
@@ -78,7 +73,7 @@ def pretrained(pupils: str, steps: int) -> GPT:
 
 def optimizer_of(model: nn.Module, lr: float) -> torch.optim.Optimizer:
     trained = [p for p in model.parameters() if p.requires_grad]
-    return torch.optim.AdamW(trained, lr=lr, betas=(0.9, 0.95), weight_decay=0.0)
+    return torch.optim.AdamW(trained, lr=lr, weight_decay=0.0)
 
 
 def step(optimizer: torch.optim.Optimizer, loss: Tensor) -> None:
@@ -106,15 +101,13 @@ def log_prob(model: GPT, ids: Tensor) -> Tensor:
 # --- the methods ---------------------------------------------------------------------------------
 
 
-def fine_tuned(
-    model: GPT, seed: int, lr: float = SFT_RATE, forgets: float = FORGETS, mask: bool = True
-) -> GPT:
-    """`fit` on demonstrations, the loss on the answers; without a mask on the questions too."""
+def fine_tuned(model: GPT, seed: int, lr: float = SFT_RATE, forgets: float = FORGETS) -> GPT:
+    """`fit` on demonstrations, the loss on the answers."""
     data = demonstrations(DEMONSTRATIONS, seed, forgets)
 
     def batch(generator):
         ids = data[torch.randint(len(data), (64,), generator=generator)]
-        return ids[:, :-1], right_answer_targets(ids, PROMPT) if mask else ids[:, 1:]
+        return ids[:, :-1], right_answer_targets(ids, PROMPT)
 
     config = TrainingConfig(SFT_STEPS, lr=lr, seed=seed, warmup=10, weight_decay=0.0)
     fit(model, batch, runs.nats, config)
@@ -128,7 +121,6 @@ def reinforced(
     beta: float = 0.0,
     worth: float = 1.0,
     by_kind: bool = False,
-    steps: int = STEPS,
 ) -> GPT:
     """REINFORCE: groups of eight answers, the mean of the group as the baseline.
 
@@ -137,7 +129,7 @@ def reinforced(
     """
     start, generator = copy.deepcopy(model), torch.Generator().manual_seed(seed)
     optimizer = optimizer_of(model, lr)
-    for _ in range(steps):
+    for _ in range(STEPS):
         n = any_numbers(BATCH // GROUP, generator).repeat_interleave(GROUP)
         ids = respond(model, ask(n), generator)
         log_p = log_prob(model, ids)
@@ -161,45 +153,20 @@ def rejected(model: GPT, seed: int, lr: float) -> GPT:
     return model
 
 
-def preferred(model: GPT, seed: int, lr: float, beta: float) -> GPT:
-    """DPO on pairs of a right and a wrong answer to one question."""
-    start, generator = copy.deepcopy(model), torch.Generator().manual_seed(seed)
-    n = any_numbers(STEPS * BATCH // GROUP, generator).repeat_interleave(GROUP)
-    chosen, refused = [], []
-    for group in respond(model, ask(n), generator).split(GROUP):
-        ok = is_right(group) > 0
-        pairs = min(int(ok.sum()), int((~ok).sum()))
-        chosen.append(group[ok][:pairs])
-        refused.append(group[~ok][:pairs])
-    good, bad = torch.cat(chosen), torch.cat(refused)
-    optimizer = optimizer_of(model, lr)
-    with torch.no_grad():
-        before = log_prob(start, good), log_prob(start, bad)
-    for _ in range(STEPS):
-        i = torch.randint(len(good), (BATCH // 2,), generator=generator)
-        now = log_prob(model, good[i]), log_prob(model, bad[i])
-        gain = (now[0] - before[0][i]) - (now[1] - before[1][i])
-        step(optimizer, -nn.functional.logsigmoid(beta * gain).mean())
-    return model
-
-
 # --- the trial -----------------------------------------------------------------------------------
 
+RANDOM = "sft, random weights"
 METHODS: dict[str, functools.partial] = {
-    "sft, no mask": functools.partial(fine_tuned, mask=False),
-    "sft, random weights": functools.partial(fine_tuned),
-    "rejection": functools.partial(rejected),
-    "dpo": functools.partial(preferred),
+    RANDOM: functools.partial(fine_tuned),
+    "rejection": functools.partial(rejected, lr=COPY_RATE),
     "examples again": functools.partial(fine_tuned),
-    "reward, 120 steps": functools.partial(reinforced, steps=3 * STEPS),
-    "reward by kind": functools.partial(reinforced, by_kind=True),
-    "reward by kind, 120 steps": functools.partial(reinforced, by_kind=True, steps=3 * STEPS),
 }
 for lr in RATES:
     METHODS[f"reward {lr}"] = functools.partial(reinforced, lr=lr)
-for lr, beta in ((3e-4, 0.3), (1e-3, 0.1), (1e-3, 0.3)):
-    METHODS[f"reward {lr}, KL {beta}"] = functools.partial(reinforced, lr=lr, beta=beta)
-OF_CAREFUL = [f"reward {lr}" for lr in RATES] + [f"reward {RATE}, KL 0.3", "reward by kind"]
+for lr in RATES[:2]:
+    METHODS[f"reward {lr}, KL 0.3"] = functools.partial(reinforced, lr=lr, beta=0.3)
+    METHODS[f"reward {lr}, by kind"] = functools.partial(reinforced, lr=lr, by_kind=True)
+OF_CAREFUL = [f"reward {lr}" for lr in RATES] + [f"reward {RATE}, by kind"]
 
 
 class Trial:
@@ -211,17 +178,15 @@ class Trial:
         forgets = PUPILS[pupils]
         self.sft = fine_tuned(copy.deepcopy(self.base), seed, forgets=forgets)
         self.p = exact.log_chances(self.sft).exp()
-        self.ends: dict[str, GPT] = {}
 
     def row(self, method: str, settings: dict[str, float]) -> dict[str, float]:
         """The figures of a method's model; "sft" is where the others begin."""
         model = self.sft
         if method != "sft":
-            starts = {"sft, no mask": self.base, "sft, random weights": new_model(100 + self.seed)}
-            starts["examples again"] = self.ends.get(f"reward {RATE}", self.sft)
-            start = copy.deepcopy(starts.get(method, self.sft))
-            model = METHODS[method](start, self.seed, **settings)
-        self.ends[method] = model
+            start = new_model(100 + self.seed) if method == RANDOM else self.sft
+            if method == "examples again":
+                start = METHODS[f"reward {RATE}"](copy.deepcopy(self.sft), self.seed)
+            model = METHODS[method](copy.deepcopy(start), self.seed, **settings)
         return row_of(exact.log_chances(model).exp(), self.p)
 
 
@@ -268,10 +233,13 @@ def main(arguments: list[str] | None = None) -> dict:
             trials[pupils, seed] = Trial(pupils, seed, options.quick)
         return trials[pupils, seed]
 
-    def sweep(name: str) -> dict:
+    def filmed() -> dict:
+        first = trial("forgetful", 0)
+        return film({"base": first.base, "sft": first.sft})
+
+    def sweep() -> dict:
         on = trial("forgetful", TUNING_SEED)
-        tried = [one | {"right": on.row(name, one)["right"]} for one in SWEPT[name]]
-        return {"tried": tried}
+        return {str(lr): on.row(RANDOM, {"lr": lr})["right"] for lr in SWEPT}
 
     def rewards(pupils: str) -> dict:
         on = trial(pupils, 0)
@@ -280,25 +248,21 @@ def main(arguments: list[str] | None = None) -> dict:
         found = [rewarded(w, beta, on) for w in worth for beta in PENALTIES]
         return {"before": begun, "after": found}
 
-    for seed in SEEDS[: 1 if options.quick else None]:
-        for pupils in PUPILS:
-            for name in ("sft", f"reward {RATE}", *(OF_CAREFUL if pupils == "careful" else METHODS)):
-                if name in SWEPT:
-                    kept.once("swept", name, job=functools.partial(sweep, name))
-                best = settings_of_best(kept.part("swept").get(name, {"tried": []})["tried"])
-                job = functools.partial(lambda *at: trial(*at[:2]).row(*at[2:]), pupils, seed)
-                kept.once("pupils", pupils, name, str(seed), job=functools.partial(job, name, best))
     for pupils in PUPILS:
         kept.once("rewards", pupils, job=functools.partial(rewards, pupils))
-    first = trial("forgetful", 0)
-    kept.once("film", job=lambda: film({"base": first.base, "sft": first.sft}))
+    kept.once("film", job=filmed)
+    kept.once("swept", job=sweep)
+    best = {"lr": float(max(kept.result["swept"], key=kept.result["swept"].get))}
+    for seed in SEEDS[: 1 if options.quick else None]:
+        for pupils in PUPILS:
+            others = OF_CAREFUL if pupils == "careful" else METHODS
+            for name in ("sft", f"reward {RATE}", *others):
+                settings = best if name == RANDOM else {}
+                job = functools.partial(lambda *at: trial(*at[:2]).row(*at[2:]), pupils, seed)
+                kept.once(
+                    "pupils", pupils, name, str(seed), job=functools.partial(job, name, settings)
+                )
     return kept.result
-
-
-def settings_of_best(tried: list[dict[str, float]]) -> dict[str, float]:
-    """The settings with the most right answers."""
-    best = max(tried, key=lambda one: one["right"], default={})
-    return {key: value for key, value in best.items() if key != "right"}
 
 
 if __name__ == "__main__":

@@ -89,7 +89,8 @@ advantages = exercise(
 
 def right_pass_at(right, k):
     n = right.shape[1]
-    missed = [math.comb(n - c, k) / math.comb(n, k) for c in right.sum(dim=1).tolist()]
+    counts = right.sum(dim=1).tolist()
+    missed = [math.comb(n - c, k) / math.comb(n, k) for c in counts]
     return 1 - sum(missed) / len(missed)
 
 

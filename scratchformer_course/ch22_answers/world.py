@@ -2,9 +2,9 @@
 
 A page has 18 characters. A sheet holds questions that nobody answers, "85?" and a line break, again
 and again. A notebook holds two sums such as "85=47+38": a pupil splits a number into two. The
-first part is any number up to it, and where the subtraction needs a borrow a forgetful pupil forgets
-it in 60 % of the sums, and writes "85=47+48". A careful one never does. Numbers always have two
-digits.
+first part is any number up to it, and where the subtraction needs a borrow a forgetful pupil
+forgets it in 60 % of the sums, and writes "85=47+48". A careful one never does. Numbers always
+have two digits.
 """
 
 import torch
@@ -66,9 +66,7 @@ def by_pupils(
     return answer(a, n - a + 10 * forgotten)
 
 
-def pages(
-    size: int, generator: torch.Generator, forgets: float = FORGETS
-) -> Int[Tensor, "B 18"]:
+def pages(size: int, generator: torch.Generator, forgets: float = FORGETS) -> Int[Tensor, "B 18"]:
     """Pages to learn from: half of them sheets, half of them notebooks."""
     n = any_numbers(2 * size, generator)
     sums = torch.cat([ask(n, EQUALS), by_pupils(n, generator, forgets)], dim=1)
