@@ -270,6 +270,7 @@ STORED = {
     "law": doing("Train it", "Show all sizes"),
     "lines": gate_and_sky,
     "answers": doing("base model", Question=7),
+    "tuned_reward": doing("careful pupils", "β = 0.3", A_right_answer_that_borrows_earns=3),
     "cups": doing("Swap", "4", "Ask a model", "Let it write"),
     "silence": lambda page: page.locator(".sx-song-tiles button").nth(2).click(),
     "two_curves": doing("A is broken", "Next pair"),
