@@ -12,9 +12,10 @@ import argparse
 import math
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import Any, cast
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from lab import runs
 from lab.real_endings import WEIGHT
@@ -67,12 +68,12 @@ def measure(options: argparse.Namespace) -> dict:
     text = load_corpus("tinyshakespeare").text[-20_000:]
     ids = torch.tensor(tok.encode(text)[: 64 if options.quick else READ])
     block, row, column = WEIGHT
-    layer = model.layers[block].mlp.down_proj
+    layer: nn.Linear = cast(Any, model.layers[block]).mlp.down_proj
     w = layer.weight
     limit = w[row, column].abs().item()
     matrices = [p for p in model.parameters() if p.dim() == 2]
     larger = [(p, p.abs() > limit) for p in matrices]
-    trials = {
+    trials: dict[str, list[tuple[Tensor, Tensor]]] = {
         "whole": [],
         "one": [(w, only(w, row, column))],
         "neighbour": [(w, only(w, row, column + 1))],
