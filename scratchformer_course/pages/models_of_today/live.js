@@ -6,12 +6,7 @@
 course.define("modelDiff", () => {
   const { el } = course;
   const WIDTH = 230;
-  const WORDS = [
-    [1e12, " TB"],
-    [1e9, " GB"],
-    [1e6, " MB"],
-    [1e3, " kB"],
-  ];
+  const SIZES = { " TB": 1e12, " GB": 1e9, " MB": 1e6, " kB": 1e3, " B": 1 };
 
   // Bytes that a model keeps after so many tokens, two for each number
   function kept(model, tokens) {
@@ -23,7 +18,7 @@ course.define("modelDiff", () => {
 
   const threeDigits = (x) => String(Number(x.toPrecision(3)));
   function bytes(n) {
-    const [size, word] = WORDS.find(([size]) => n >= size) ?? [1, " B"];
+    const [word, size] = Object.entries(SIZES).find(([, size]) => n >= size) ?? [" B", 1];
     return threeDigits(n / size) + word;
   }
   const billions = (n) => `${threeDigits(n / 1e9)} billion`;
