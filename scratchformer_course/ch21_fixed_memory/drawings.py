@@ -1,8 +1,6 @@
 """Drawings of chapter 21: two ways to set one bracket, and a swap as a reflection."""
 
-from collections.abc import Mapping, Sequence
-
-from scratchformer_course.kit.canvas import Drawing, drawing
+from scratchformer_course.kit.canvas import drawing
 
 
 @drawing(470, 250)
@@ -54,45 +52,3 @@ def swap_is_reflection(d):
     d.text_from(300, 120, "− 2 (k · x) k", "key", bold=True)
     d.text_from(x + 0.56 * length, y - 14, "before", "value")
     d.text_to(x - 8, y - 0.6 * length, "after", "stream")
-
-
-def lost_balls(
-    games: Mapping[str, Sequence[Mapping[str, float]]], names: Mapping[str, tuple[str, str]]
-):
-    """Share of right answers by the number of swaps, of each kind's networks: one line a seed."""
-    d = Drawing(470, 300)
-    left, right, top, bottom = 44, 322, 14, 246
-    swaps = [int(n) for n in next(iter(games.values()))[0]]
-
-    def at(n: int, share: float) -> tuple[float, float]:
-        across = (swaps.index(n) if n in swaps else 0) / (len(swaps) - 1)
-        return left + (right - left) * across, bottom - (bottom - top) * share
-
-    d.line([(left, top), (left, bottom), (right, bottom)], "muted", width=1.2)
-    chance = at(swaps[0], 0.2)[1]
-    d.line([(left, chance), (right, chance)], "muted", width=1, dashed=True)
-    seen = at(24, 0)[0]
-    d.line([(seen, top), (seen, bottom)], "muted", width=1, dashed=True)
-    for share in (0, 0.5, 1):
-        d.text_to(left - 6, at(swaps[0], share)[1], f"{share:g}", "muted", 13)
-    for n in swaps[::2]:
-        d.text(at(n, 0)[0], bottom + 15, f"{n}", "muted", 13)
-    d.text((left + right) / 2, bottom + 36, "swaps (dashed: the longest in training)", "muted", 13)
-    ends: list[tuple[float, str, str]] = []
-    for name, (told, colour) in names.items():
-        for run in games[name]:
-            d.line([at(int(n), share) for n, share in run.items()], colour, width=1.3)
-        mean = sum(run[str(swaps[-1])] for run in games[name]) / len(games[name])
-        ends.append((at(swaps[-1], mean)[1], told, colour))
-    last = -100.0
-    for y, told, colour in sorted(ends):
-        last = max(y, last + 17)
-        d.text_from(right + 8, last, told, colour, 13, bold=True)
-    said = ", ".join(
-        f"{told} {sum(r['24'] for r in games[name]) / len(games[name]):.2f}"
-        for name, (told, _) in names.items()
-    )
-    return d.show(
-        f"Share of right answers against the number of swaps. Means after 24 swaps: {said}. "
-        "One line for each seed."
-    )
