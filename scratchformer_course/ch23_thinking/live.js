@@ -3,7 +3,7 @@
 
 course.define("ch23_thinking", () => {
   const { el, button, drawing, words, circle, way, describe, newStatus, note } = course.live;
-  const [STEP, GAP, TOP] = [750, 84, 30]; // milliseconds a swap; distance of cups; their height
+  const [STEP, GAP, TOP, LIFT] = [750, 84, 36, 26]; // milliseconds a swap; and of the drawing
 
   // ---- calculations ------------------------------------------------------------------------
 
@@ -33,10 +33,10 @@ course.define("ch23_thinking", () => {
 
   function build({ pairs, games }) {
     const calm = matchMedia("(prefers-reduced-motion: reduce)");
-    const cups = [0, 1, 2, 3, 4].map((i) =>
+    const cups = [0, 1, 2, 3, 4].map(() =>
       el("svg:g", { class: "sx-cup" }, [way("M-26 46L-19 0H19L26 46Z")]),
     );
-    const ball = circle(0, TOP + 60, 9, "sx-ball");
+    const ball = circle(0, TOP + 36, 9, "sx-ball");
     const svg = drawing(5 * GAP, 116, { class: "sx-table" }, [
       ball,
       cups,
@@ -57,14 +57,30 @@ course.define("ch23_thinking", () => {
     const choices = el("span.sx-group", { role: "group", "aria-label": "Your place" }, picks);
 
     const place = (i) => (i + 0.5) * GAP;
-    function put() {
+    const moved = (i, up) => `translate(${place(i)}px, ${TOP - up}px)`;
+    // Every cup is at its place, the one over a shown ball is lifted
+    function put(lifted = -1) {
       for (const [i, cup] of order.entries()) {
-        cups[cup].style.transform = `translate(${place(i)}px, ${TOP}px)`;
+        cups[cup].style.transform = moved(i, i === lifted ? LIFT : 0);
       }
+    }
+    // One cup goes behind the other, so that they can be told apart
+    function swap([a, b]) {
+      for (const [from, to, up] of [
+        [a, b, LIFT],
+        [b, a, -LIFT / 2],
+      ]) {
+        const frames = [moved(from, 0), moved((from + to) / 2, up), moved(to, 0)];
+        const ways = frames.map((transform) => ({ transform }));
+        cups[order[from]].animate(ways, { duration: 0.8 * STEP, easing: "ease-in-out" });
+      }
+      [order[a], order[b]] = [order[b], order[a]];
+      put();
     }
     function reveal(i, isSeen) {
       ball.style.transform = `translateX(${place(i)}px)`;
       ball.style.visibility = isSeen ? "visible" : "hidden";
+      put(isSeen ? i : -1);
     }
     const enable = (...on) => {
       for (const b of [start, once, written, next, ...picks]) b.disabled = !on.includes(b);
@@ -74,7 +90,6 @@ course.define("ch23_thinking", () => {
       clearTimeout(timer);
       at = (at + 1) % games.length;
       order = [0, 1, 2, 3, 4];
-      put();
       const [first] = followed(pairs, games[at][0]);
       reveal(first, true);
       status.textContent = `The ball is at place ${first + 1}. Eight swaps follow.`;
@@ -90,10 +105,8 @@ course.define("ch23_thinking", () => {
       let t = 0;
       const step = () => {
         if (t === swaps.length || calm.matches) return ask(swaps);
-        const [a, b] = places(swaps[t++]);
-        [order[a], order[b]] = [order[b], order[a]];
+        swap(places(swaps[t++]));
         status.textContent = `Swap ${t} of ${swaps.length}: ${swaps[t - 1]}`;
-        put();
         timer = setTimeout(() => svg.isConnected && step(), STEP);
       };
       step();
