@@ -102,7 +102,7 @@ def right_swap_key(i, j, n):
 
 
 def judge_swap_key(call):
-    for i, j, n in ((0, 1, 2), (1, 3, 5), (4, 0, 5), (2, 6, 9)):
+    for i, j, n in ((1, 3, 5), (0, 1, 2), (4, 0, 5), (2, 6, 9)):
         k = call(i, j, n).like(torch.ones(n))
         expect(k.shape == (n,), f"The key has shape {tuple(k.shape)}, but {(n,)} is expected.")
         length = float(k.double().norm())
@@ -139,8 +139,8 @@ swap_key = exercise(
         right_swap_key,
         {
             "1, -1 -> 1, 1": "A row comes out negative",
-            " / 2**0.5 -> ": "1 is expected",
-            "2**0.5 -> 2": "1 is expected",
+            " / 2**0.5 -> ": "The key has length 1.41",
+            "2**0.5 -> 2": "The key has length 0.707",
             "k[j] = 1, -1 -> k[j - 1] = 1, -1": "a row other than these two changes",
         },
         quoted=True,
