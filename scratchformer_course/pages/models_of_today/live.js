@@ -32,7 +32,7 @@ course.define("modelDiff", () => {
 
   function build({ models, first, tokens }) {
     const { live } = course;
-    const { drawing, way, words, describe, newStatus, label, sliderOver } = live;
+    const { drawing, way, words, describe, newStatus, label, sliderOver, title } = live;
     const names = Object.keys(models);
     const selects = first.map((name, i) => {
       const options = names.map((n) => el("option", { value: n, selected: n === name }, n));
@@ -43,10 +43,10 @@ course.define("modelDiff", () => {
     const tableAt = el("div");
     const pictures = el("div.sx-blocks");
 
-    const box = (x, y, wide, tall, colour, lines) => [
-      el("svg:rect", { x, y, width: wide, height: tall, rx: 6, style: `--c: var(--sx-${colour})` }),
+    const box = (y, height, colour, lines, x = 0, width = 190) => [
+      el("svg:rect", { x, y, width, height, rx: 6, style: `--c: var(--sx-${colour})` }),
       lines.map((text, i) =>
-        words(text, x + wide / 2, y + tall / 2 + 5 + 17 * (i - (lines.length - 1) / 2)),
+        words(text, x + width / 2, y + height / 2 + 6 + 21 * (i - (lines.length - 1) / 2)),
       ),
     ];
 
@@ -69,43 +69,34 @@ course.define("modelDiff", () => {
       });
     }
 
-    // From below: the stream, a norm, attention (and memory), a norm, the network
+    // From below: a norm, attention (and memory), a norm, the network, and norms after them
     function picture(name, model) {
       const part = (key) => model.parts[key][0];
-      const norm = part("norms").split(" ")[0];
+      const [norm] = part("norms").split(" ");
+      const [before, after] = part("norms").match(/\d+/g) ?? [];
+      const nameOf = (n, side) => [n ? `${norm} in ${n} blocks` : `${norm} ${side}`];
       const isAfter = part("norms").includes("after");
-      const heads = part("heads").split(", ").slice(0, 2).join(", ");
-      const isShort = heads.length < 26;
-      const attention = ["attention", ...(isShort ? [heads] : heads.split(", "))];
-      const memory = model.kinds.some((kind) => sortOf(kind) === "memory");
-      const ofWindow = part("window") === "no" ? [] : ["in a window"];
-      const wide = memory ? 108 : 190;
-      const svg = drawing(WIDTH, 330, {}, [
+      const [heads, keys] = part("heads").split(", ");
+      const memories = model.kinds.filter((kind) => sortOf(kind) === "memory").length;
+      const attention = memories
+        ? ["attention", `in ${model.kinds.length - memories}`]
+        : ["attention", `${heads} heads`, keys.length < 12 ? keys : "compressed"];
+      if (part("window") !== "no") attention.push("in a window");
+      const svg = drawing(WIDTH, 350, {}, [
         strip(model.kinds),
         words(`${model.kinds.length} blocks, ${live.grouped(model.width)} wide`, 0, 46, "start"),
-        way(`M216 325V58`, "sx-stream"),
-        isAfter ? box(0, 64, 190, 24, "muted", [`${norm} after`]) : null,
-        box(0, 94, 190, 46, "value", part("network").split(/, (?=\d+ for)|(?<=experts), /)),
-        box(0, 146, 190, 24, "muted", [`${norm} before`]),
-        box(
-          0,
-          186,
-          wide,
-          92,
-          "query",
-          memory ? ["attention", "in others"] : [...attention, ...ofWindow],
-        ),
-        memory ? box(114, 186, 76, 92, "stream", ["fixed", "memory"]) : null,
-        box(0, 284, 190, 24, "muted", [`${norm} before`]),
-        way("M190 117H216M190 232H216", "sx-stream"),
+        way("M216 348V58M190 117H216M190 242H216", "sx-stream"),
+        isAfter ? box(64, 26, "muted", nameOf(after, "after")) : null,
+        box(94, 46, "value", part("network").split(/, (?=\d+ for)|(?<=experts), /)),
+        box(144, 26, "muted", nameOf(before, "before")),
+        isAfter ? box(174, 26, "muted", nameOf(after, "after")) : null,
+        box(204, 92, "query", attention, 0, memories ? 108 : 190),
+        memories ? box(204, 92, "stream", ["fixed", "memory", `in ${memories}`], 114, 76) : null,
+        box(300, 26, "muted", nameOf(before, "before")),
       ]);
-      describe(
-        svg,
-        `The block of ${name}: ${Object.entries(model.parts)
-          .map(([key, [text]]) => `${key}: ${text}`)
-          .join("; ")}`,
-      );
-      return el("figure", el("figcaption", name), svg);
+      const parts = Object.entries(model.parts).map(([key, [text]]) => `${key}: ${text}`);
+      describe(svg, `The block of ${name}. ${parts.join("; ")}`);
+      return el("div", title(name), svg);
     }
 
     function show() {

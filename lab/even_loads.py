@@ -1,6 +1,6 @@
-"""How the work of eight experts is kept even, and what that costs -> measurements/experts.json.
+"""How the work of eight experts is kept even, and what that costs -> measurements/even_loads.json.
 
-Usage: python -m lab.experts [--write]
+Usage: python -m lab.even_loads [--write]
 
 The models are those of `since_gpt2`, part "experts": two blocks on Playhouse, eight experts of
 which each token uses two, and as many operations as the one network there. Three ways: nothing
@@ -73,13 +73,13 @@ def settled(rate: float, loss_at: Callable[[float, float], float]) -> tuple[floa
 
 
 def main(arguments: list[str] | None = None) -> dict:
-    options = runs.command_line(__doc__, "experts.json", quick=False).parse_args(arguments)
+    options = runs.command_line(__doc__, "even_loads.json", quick=False).parse_args(arguments)
     torch.set_num_threads(1)
     texts = {"train": 1_000_000, "development": 60_000, "validation": 60_000}
     plays = {name: Playhouse(seed).text(n) for seed, (name, n) in enumerate(texts.items())}
     tok = CharTokenizer.train(plays["train"])
     V, ids = tok.vocab_size, {n: torch.tensor(tok.encode(play)) for n, play in plays.items()}
-    kept = runs.Kept("experts", SETTINGS, options.write)
+    kept = runs.Kept("even_loads", SETTINGS, options.write)
     chosen = runs.read(runs.path_of("since_gpt2"))["experts"]
 
     def development(lr: float, nudge: float) -> float:
