@@ -49,6 +49,7 @@ TOLD = {
     "lines": said_by_gate,
     "answers": answers_of_base,
     "silence": without_a_head,
+    "model_diff": lambda _: ["lacks 4 of the ten for GPT-2", "a table of 1,024", "36.9 kB"],
     "two_curves": lambda _: ["Pair 2 of 8"],
     "clinic": lambda settings: [settings["patients"][0]["asked"][0] or "✓ as it should be"],
 }
