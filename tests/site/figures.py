@@ -29,6 +29,7 @@ from scratchformer_course.kit.figure import LiveFigure
 from scratchformer_course.measurements import load_measurements
 from scratchformer_course.page_model import describe, explore
 from scratchformer_course.pages.flow import flow
+from scratchformer_course.pages.models_of_today.live import diff
 from scratchformer_course.pages.opening_film import opening_film
 from scratchformer_course.pages.talk_page import talk
 from scratchformer_course.tab_trainer import race
@@ -225,6 +226,11 @@ def three_bits(page: Any) -> None:
     page.locator(".sx-status").get_by_text("16 bits").wait_for(timeout=60_000)
 
 
+def choose_two(page):
+    page.get_by_label("First model").select_option("GPT-2")
+    page.get_by_label("Second model").select_option("DeepSeek-V4 Flash")
+
+
 class Figure(NamedTuple):
     """Where a figure comes from, and what a reader may do with it."""
 
@@ -291,6 +297,7 @@ FIGURES = {
     "flow": Figure(
         lambda: flow(lambda n: (f"{n}.html", "A title")), lambda page: page.keyboard.press("Home")
     ),
+    "model_diff": Figure(diff, choose_two),
     "talk": Figure(talk, doing("number", "The, 15.2 %")),
     "heads_out": Figure(lambda: stored("07", "explorer"), doing("Switch off head 1 of block 1")),
     "draft_ahead": Figure(lambda: draft_ahead(*shipped()), write_ahead),

@@ -57,6 +57,7 @@ TOLD = {
     "tuned_reward": shares_of_a_reward,
     "cups": lambda _: ["Right in", "Of 200 games it has 64 right", "it has 200 right"],
     "silence": without_a_head,
+    "model_diff": lambda _: ["lacks 4 of the ten for GPT-2", "a table of 1,024", "36.9 kB"],
     "two_curves": lambda _: ["Pair 2 of 8"],
     "clinic": lambda settings: [settings["patients"][0]["asked"][0] or "✓ as it should be"],
 }

@@ -11,7 +11,7 @@ FIRST = ["Llama 3 8B", "Qwen3-Next 80B"]  # shown before a reader chooses
 TOKENS = [1_000, 10_000, 100_000, 1_000_000]
 
 
-def kept(model: Mapping, tokens: int) -> float:
+def kept(model: Mapping, tokens: int) -> float | int:
     """The bytes that a model keeps after so many tokens, two for each number."""
     numbers = 0.0
     for layer in model["cache"]:
@@ -20,7 +20,7 @@ def kept(model: Mapping, tokens: int) -> float:
     return 2 * numbers
 
 
-def short(n: float) -> str:
+def short(n: float | int) -> str:
     """A large number in three digits, with a word for its size."""
     for size, word in ((1e9, " billion"), (1e6, " million"), (1e3, " thousand")):
         if n >= size:
