@@ -142,8 +142,9 @@ def held_out(asked: Asked, sums: Sequence[Sum], way: str, shots: bool, samples: 
     likeliest = count(asked.asked(sums, way, shots, None), sums)
     drawn = [asked.asked(sums, way, shots, seed + 1) for seed in range(samples)]
     votes = [max(row, key=row.count) for row in zip(*drawn, strict=True)]
-    vote, single = count(votes, sums), sum(count(row, sums) for row in drawn) / samples
-    found = {"right": likeliest, "vote": vote, "single": round(single, 2)}
+    single = sum(count(row, sums) for row in drawn) / samples
+    found: dict[str, Any] = {"right": likeliest, "vote": count(votes, sums)}
+    found |= {"single": round(single, 2)}
     each = zip(sums, zip(*drawn, strict=True), strict=True)
     found |= {"any": sum(a + b in row for (a, b), row in each)}
     return found | {f"{k}_interval": interval(found[k], len(sums)) for k in ("right", "vote")}

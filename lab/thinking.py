@@ -30,12 +30,19 @@ SEEDS, TUNING_SEED, SCORED_SEED = range(3), 10, 1000
 RATES = (0.02, 0.05, 0.1)  # Muon's; a fifth for what AdamW trains
 REWARD_RATES = (1e-4, 3e-4, 1e-3)
 SCORED = 2000
-DEPTH = {"blocks": [1, 2, 3, 4], "steps": 400, "long": 2000}
-WRITTEN = {"reads": ["cups", "dots", "another game"], "steps": 300}
-REWARD = {"share": 0.2, "steps": 400, "updates": 40, "games": 16, "group": 8, "prices": [0.05, 0.2]}
+DEPTH: dict[str, Any] = {"blocks": [1, 2, 3, 4], "steps": 400, "long": 2000}
+WRITTEN: dict[str, Any] = {"reads": ["cups", "dots", "another game"], "steps": 300}
+REWARD: dict[str, Any] = {
+    "share": 0.2,
+    "steps": 400,
+    "updates": 40,
+    "games": 16,
+    "group": 8,
+    "prices": [0.05, 0.2],
+}
 VOTES, ASKED, K = [1, 2, 4, 8, 16, 32, 64], 300, 64
-SHARED = {"seeds": SEEDS, "rates": RATES, "scored": SCORED}
-SETTINGS = {
+SHARED: dict[str, Any] = {"seeds": SEEDS, "rates": RATES, "scored": SCORED}
+SETTINGS: dict[str, Any] = {
     "depth": DEPTH | SHARED,
     "written": WRITTEN | SHARED,
     "reward": REWARD | {"rates": REWARD_RATES, "votes": VOTES, "asked": ASKED} | {"seeds": SEEDS},

@@ -29,10 +29,10 @@ for swap, (a, b) in enumerate(PAIRS):
 def games(size: int, generator: torch.Generator) -> tuple[Int[Tensor, "B P"], Int[Tensor, "B N"]]:
     """Prompts, and the ball's cup after each swap, all as ids."""
     swaps = torch.randint(len(PAIRS), (size, SWAPS), generator=generator)
-    cups = [torch.randint(CUPS, (size,), generator=generator)]
+    places = [torch.randint(CUPS, (size,), generator=generator)]
     for t in range(SWAPS):
-        cups.append(GOES[swaps[:, t], cups[-1]])
-    cups = torch.stack(cups, dim=1) + CUP  # (B, 1 + N)
+        places.append(GOES[swaps[:, t], places[-1]])
+    cups = torch.stack(places, dim=1) + CUP  # (B, 1 + N)
     return torch.cat([cups[:, :1], swaps, same(ASK, size)], dim=1), cups[:, 1:]
 
 
@@ -103,7 +103,8 @@ def play(
     model: GPT, x: Int[Tensor, "B P"], generator: torch.Generator | None = None
 ) -> Int[Tensor, "B L"]:
     """Answers, sampled, or without a generator the likeliest tokens; after its end, only ends."""
-    cache, out = model.new_cache(), []
+    cache = model.new_cache()
+    out: list[Tensor] = []
     for _ in range(LONGEST):
         p = model(x, cache)[:, -1].softmax(dim=-1)  # (B, V)
         x = p.argmax(1, keepdim=True)

@@ -121,6 +121,8 @@ strict = exercise(
         ("4 .", "4"),
         ("= 1 = 2 = 3 = 4 .", "4"),
         ("= 4 = 5 .", "4"),
+        ("= 4 2 .", "4"),
+        ("2 = 3 4 .", "4"),
     ),
     more=drawn(24, _texts, ties=False),
     praise="`strict` is right: an answer that says everything is paid for nothing.",
@@ -129,6 +131,14 @@ strict = exercise(
         "Which text would be paid in every game, by somebody who has not watched?",
         '`answer.endswith(f"= {ball} .")` asks for the form. How often may "=" ...',
     ],
+    question=number(
+        "The ball is under cup 4. How many of these five does `strict` pay: `= 4 .`, `= 1 = 4 .`, "
+        "`= 2 = 4 .`, `= 4 2 .`, `1 2 3 4 5 .`?",
+        lambda f: sum(
+            f(text, "4") for text in ("= 4 .", "= 1 = 4 .", "= 2 = 4 .", "= 4 2 .", "1 2 3 4 5 .")
+        ),
+        digits=0,
+    ),
     mistakes={
         'answer.endswith(f"= {ball} .") and answer.count("=") == 1 -> ball in answer': "The leak "
         "is still there: `1 2 3 4 5 .` is paid in every game",

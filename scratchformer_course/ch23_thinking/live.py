@@ -25,7 +25,7 @@ def score(shown: list) -> tuple[int, int]:
 def _ball(game: str) -> str:
     ball = game[0]
     for swap in game[1:]:
-        a, _, b = NAMES[int(swap)]
+        a, b = NAMES[int(swap)].split("-")
         ball = {a: b, b: a}.get(ball, ball)
     return ball
 
