@@ -168,8 +168,8 @@ def examine(kind: str, name: str) -> list[dict[str, str]]:
 
     try:
         model = built(kind, name)
-        told = {"cache": cache_of_transformers(model), "padding": padding_of_transformers(model)}
-        report = diagnose(model, VOCABULARY, LENGTH, **told)
+        cache, padding = cache_of_transformers(model), padding_of_transformers(model)
+        report = diagnose(model, VOCABULARY, LENGTH, cache=cache, padding=padding)
     except Exception as error:
         return [not_built(f"{type(error).__name__}: {error}")]
     shown = [f for f in report.findings if f.verdict in ("failed", "noted")]

@@ -2,6 +2,7 @@
 
 import math
 from itertools import combinations
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -86,7 +87,8 @@ def gradients(case: Case) -> Outcome:
 def _to_train(case: Case, **how: bool) -> nn.Module:
     """A copy that keeps no cache: a recurrent class may change its state in place."""
     model = copy_of(case.model, **how)
-    if hasattr(config := getattr(model, "config", None), "use_cache"):
+    config: Any = getattr(model, "config", None)
+    if hasattr(config, "use_cache"):
         config.use_cache = False
     return model
 

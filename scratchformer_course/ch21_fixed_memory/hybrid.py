@@ -67,8 +67,8 @@ class Hybrid(nn.Module):
 
     def __init__(self, c: Any, table_layer: Callable[..., nn.Module]):
         super().__init__()
-        sizes = c.linear_num_key_heads, c.linear_num_value_heads
-        sizes += c.linear_key_head_dim, c.linear_value_head_dim
+        counts = c.linear_num_key_heads, c.linear_num_value_heads
+        sizes = *counts, c.linear_key_head_dim, c.linear_value_head_dim
         heads, D, eps = (c.num_attention_heads, c.num_key_value_heads), c.head_dim, c.rms_norm_eps
         turns = c.rope_parameters
         turn = int(D * turns["partial_rotary_factor"]), turns["rope_theta"]
@@ -95,7 +95,7 @@ class Hybrid(nn.Module):
 
 def weights_of(file: Mapping[str, Tensor], c: Any) -> dict[str, Tensor]:
     """The weights of a file of Qwen3-Next, under the names of `Hybrid`."""
-    named = {}
+    named: dict[str, Tensor] = {}
     for name, w in file.items():
         name = name.removeprefix("model.").replace(".self_attn.", ".mixer.")
         before, is_table, part = name.partition(".linear_attn.")

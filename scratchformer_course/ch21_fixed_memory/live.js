@@ -76,7 +76,7 @@ course.define("ch21_fixed_memory", () => {
   // ---- a table that fills ----
 
   function buildTable(settings) {
-    const { keys, codes, first, letters, later } = settings;
+    const { keys, first, letters, later } = settings;
     const size = keys[0].length;
     let writes = [];
     const begin = () => {
