@@ -32,7 +32,7 @@ from scratchformer_course.ch23_thinking.live import score
 from scratchformer_course.ch24_inside.live import copied, repeats, silence
 from scratchformer_course.measurements import load_measurements
 from scratchformer_course.page_model.fewer_bits import SHARED, rounded
-from scratchformer_course.pages.models_of_today.live import kept
+from scratchformer_course.pages.side_by_side.live import kept
 from tests.node import Node
 
 MODEL = [f"page_model/{name}.js" for name in ("model", "tokenizer", "explorer")]
@@ -342,7 +342,7 @@ def answers_of_a_set_of_switches(draw):
             yield (answers, on), list(on)
 
 
-@figure("pages/models_of_today/live", "F.kept")
+@figure("pages/side_by_side/live", "F.kept")
 def bytes_kept_of_a_text(draw):
     for model in load_measurements("models_of_today")["of"].values():
         for tokens in (1, 100, 5000, draw.randint(1, 10**6)):

@@ -7,7 +7,7 @@ from lab import runs
 from scratchformer.models import Llama
 from scratchformer.models.llama import LlamaConfig
 from scratchformer_course.measurements import load_measurements
-from scratchformer_course.pages.models_of_today.live import kept
+from scratchformer_course.pages.side_by_side.live import kept
 
 transformers = pytest.importorskip("transformers", reason="transformers is not installed")
 
