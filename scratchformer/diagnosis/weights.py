@@ -2,7 +2,6 @@
 
 import math
 from itertools import combinations
-from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -87,8 +86,7 @@ def gradients(case: Case) -> Outcome:
 def _to_train(case: Case, **how: bool) -> nn.Module:
     """A copy that keeps no cache: a recurrent class may change its state in place."""
     model = copy_of(case.model, **how)
-    config: Any = getattr(model, "config", None)
-    if hasattr(config, "use_cache"):
+    if (config := getattr(model, "config", None)) and hasattr(config, "use_cache"):
         config.use_cache = False
     return model
 
