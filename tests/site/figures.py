@@ -29,8 +29,8 @@ from scratchformer_course.kit.figure import LiveFigure
 from scratchformer_course.measurements import load_measurements
 from scratchformer_course.page_model import describe, explore
 from scratchformer_course.pages.flow import flow
-from scratchformer_course.pages.side_by_side.live import diff
 from scratchformer_course.pages.opening_film import opening_film
+from scratchformer_course.pages.side_by_side.live import diff
 from scratchformer_course.pages.talk_page import talk
 from scratchformer_course.tab_trainer import race
 from tests.site.browsing import open_folds
