@@ -260,6 +260,7 @@ STORED = {
     "rungs_write": doing(Model=7),
     "two_scenes": doing("YORK:", "4.2", Scene_1=LONG_WORDS + "\nDUKE "),
     "time_machine": doing(Steps_of_training=15),
+    "valley": doing("Next step", Rate=10),
     # as many gaps as fit, and words that the model does not know
     "fill_gaps": doing(English="a _ _ must _ _ the tiger", German="_ _ _ Donaudampfschiff"),
     "turned_texts": doing(Object_first=4),
