@@ -32,6 +32,7 @@ from scratchformer_course.ch23_thinking.live import score
 from scratchformer_course.ch24_inside.live import copied, repeats, silence
 from scratchformer_course.measurements import load_measurements
 from scratchformer_course.page_model.fewer_bits import SHARED, rounded
+from scratchformer_course.pages.side_by_side.live import kept
 from tests.node import Node
 
 MODEL = [f"page_model/{name}.js" for name in ("model", "tokenizer", "explorer")]
@@ -339,6 +340,13 @@ def answers_of_a_set_of_switches(draw):
     for n in range(5):
         for on in itertools.combinations(sorted(PARTS), n):
             yield (answers, on), list(on)
+
+
+@figure("pages/side_by_side/live", "F.kept")
+def bytes_kept_of_a_text(draw):
+    for model in load_measurements("models_of_today")["of"].values():
+        for tokens in (1, 100, 5000, draw.randint(1, 10**6)):
+            yield (model, tokens), kept(model, tokens)
 
 
 @figure("ch20_inference", "(texts, text, n) => F.guess(F.unpack(texts), text, n)")
