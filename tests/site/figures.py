@@ -275,6 +275,8 @@ STORED = {
     "spoken_words": doing("halves swapped", "prudently"),
     "law": doing("Train it", "Show all sizes"),
     "lines": gate_and_sky,
+    "fixed_table": doing("Write eight", "delta rule", "Change a letter", "Write eight"),
+    "ball_and_cups": doing("10,000 swaps"),
     "answers": doing("base model", Question=7),
     "tuned_reward": doing("careful pupils", "β = 0.3", A_right_answer_that_borrows_earns=3),
     "cups": doing("Swap", "4", "Ask a model", "Let it write"),
