@@ -46,11 +46,14 @@ class GatedAttention(nn.Module):
         return self.o_proj((y * gate.sigmoid()).flatten(2)), (k, v)
 
     def turn(self, x: Tensor, start: int) -> Tensor:
+        """Rotate the first part of each head, (B, H, T, D) -> (B, H, T, D); row 0 is at `start`."""
         turned = rotate_halves(x[..., : self.rotated], start, self.base)
         return torch.cat((turned, x[..., self.rotated :]), dim=-1)
 
 
 class HybridBlock(nn.Module):
+    """A mixer, attention or a table, and SwiGLU, each after a norm: (B, T, C) -> (B, T, C)."""
+
     def __init__(self, mixer: nn.Module, C: int, d_ff: int, eps: float):
         super().__init__()
         self.input_layernorm, self.post_attention_layernorm = RMSNorm(C, eps), RMSNorm(C, eps)

@@ -105,6 +105,8 @@ class Mixer(nn.Module):
 
 
 class Block(nn.Module):
+    """A mixer of one kind, and SwiGLU, each after a norm: (B, T, C) -> (B, T, C)."""
+
     def __init__(self, kind: str, C: int, H: int, D: int):
         super().__init__()
         self.norm_1, self.norm_2 = nn.RMSNorm(C, eps=1e-5), nn.RMSNorm(C, eps=1e-5)
