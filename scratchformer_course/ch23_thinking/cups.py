@@ -107,12 +107,12 @@ def play(
     out: list[Tensor] = []
     for _ in range(LONGEST):
         p = model(x, cache)[:, -1].softmax(dim=-1)  # (B, V)
-        x = p.argmax(1, keepdim=True)
+        x = p.argmax(1, keepdim=True)  # (B, 1)
         if generator is not None:
             x = torch.multinomial(p, 1, generator=generator)
         if out:
             x = torch.where(out[-1] == END, END, x)
-        out.append(x)  # (B, 1)
+        out.append(x)
     return torch.cat(out, dim=1)
 
 
