@@ -2,20 +2,23 @@
 
 Usage: python -m lab.answers [--quick | --write]
 
-There is one base model, and every seed has demonstrations and samples of its own. Each method
-begins with the same fine-tuned model, draws as many answers and does as many steps as the others.
-Its rate is the best of a sweep on a seed that is not used again, which goes on until its
-neighbours are worse (DPO's beta is the best one of four), by the share of right answers and the
-penalty where there is one. All figures are exact, computed from the chances of all answers.
+Pupils who forget to borrow and, as a control, careful ones: for each kind there is one base model,
+and every seed has demonstrations and samples of its own. Each method begins with the same
+fine-tuned model, draws as many answers and does as many steps as the others. What is compared has
+the same rate, and rewards have three; random weights have the best of `SWEPT`, by the share of
+right answers, on a seed that is not used again. All figures are exact, computed from the chances
+of all answers.
 
-methods   method -> the settings tried and their scores, the best, and a row for each seed
+swept     the rates tried for random weights, and the share of right answers
+pupils    kind -> method -> a row for each seed
 film      what the base model and seed 0's fine-tuned one answer to some questions
+rewards   first numbers of the answers to 85 after other rewards, and their figures; seed 0
+
+What is finished is kept, as long as the settings are the same.
 """
 
-import argparse
 import copy
 import functools
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -25,38 +28,41 @@ from lab import runs
 from scratchformer.models import GPT
 from scratchformer.training import TrainingConfig, fit
 from scratchformer_course.ch22_answers import exact
-from scratchformer_course.ch22_answers.exercises import (
-    right_advantages,
-    right_answer_targets,
-    right_dpo_loss,
-)
+from scratchformer_course.ch22_answers.exercises import right_advantages, right_answer_targets
 from scratchformer_course.ch22_answers.world import (
     ANSWER,
+    CAREFUL,
+    FORGETS,
     PROMPT,
     any_numbers,
     ask,
+    borrows,
     decode,
     demonstrations,
     is_right,
     new_model,
     pages,
+    read,
 )
 
-SEEDS, TUNING_SEED = range(5), 10
+SEEDS, TUNING_SEED = range(3), 10
+PUPILS = {"forgetful": FORGETS, "careful": CAREFUL}
 BASE_STEPS, SFT_STEPS, STEPS, BATCH, GROUP, DEMONSTRATIONS = 400, 100, 40, 256, 8, 128
-RATES = (3e-4, 1e-3, 3e-3)  # to begin with
-LADDER = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2)
-ASKED = (17, 30, 42, 56, 64, 71, 85, 98)  # the film's questions
-NAMES = "SEEDS TUNING_SEED BASE_STEPS SFT_STEPS STEPS BATCH GROUP DEMONSTRATIONS RATES ASKED"
+SFT_RATE, RATE, RATES = 1e-3, 3e-4, (3e-4, 1e-3, 3e-3)
+SWEPT, COPY_RATE = (1e-3, 3e-3, 1e-2, 3e-2), 3e-3
+WORTH, PENALTIES = (1.0, 2.0, 4.0, 8.0), (0.0, 0.3)  # of a right answer that borrows
+ASKED, SHOWN = (17, 30, 42, 56, 64, 71, 85, 98), 85  # the film's questions, and that of `rewards`
+NAMES = "SEEDS TUNING_SEED PUPILS BASE_STEPS SFT_STEPS STEPS BATCH GROUP DEMONSTRATIONS SFT_RATE"
+NAMES += " RATE RATES SWEPT COPY_RATE WORTH PENALTIES ASKED SHOWN"
 SETTINGS = runs.settings_of(globals(), NAMES)
 
 
 @functools.cache
-def pretrained(steps: int) -> GPT:
+def pretrained(pupils: str, steps: int) -> GPT:
     """The base model, that of the chapter."""
 
     def batch(generator):
-        page = pages(128, generator)  # (B, 18)
+        page = pages(128, generator, PUPILS[pupils])  # (B, 18)
         return page[:, :-1], page[:, 1:]
 
     model = new_model(seed=0)
@@ -67,7 +73,7 @@ def pretrained(steps: int) -> GPT:
 
 def optimizer_of(model: nn.Module, lr: float) -> torch.optim.Optimizer:
     trained = [p for p in model.parameters() if p.requires_grad]
-    return torch.optim.AdamW(trained, lr=lr, betas=(0.9, 0.95), weight_decay=0.0)
+    return torch.optim.AdamW(trained, lr=lr, weight_decay=0.0)
 
 
 def step(optimizer: torch.optim.Optimizer, loss: Tensor) -> None:
@@ -95,21 +101,32 @@ def log_prob(model: GPT, ids: Tensor) -> Tensor:
 # --- the methods ---------------------------------------------------------------------------------
 
 
-def fine_tuned(model: GPT, seed: int, lr: float, mask: bool = True) -> GPT:
-    """`fit` on demonstrations, the loss on the answers; without a mask on the questions too."""
-    data = demonstrations(DEMONSTRATIONS, seed)
+def fine_tuned(model: GPT, seed: int, lr: float = SFT_RATE, forgets: float = FORGETS) -> GPT:
+    """`fit` on demonstrations, the loss on the answers."""
+    data = demonstrations(DEMONSTRATIONS, seed, forgets)
 
     def batch(generator):
         ids = data[torch.randint(len(data), (64,), generator=generator)]
-        return ids[:, :-1], right_answer_targets(ids, PROMPT) if mask else ids[:, 1:]
+        return ids[:, :-1], right_answer_targets(ids, PROMPT)
 
     config = TrainingConfig(SFT_STEPS, lr=lr, seed=seed, warmup=10, weight_decay=0.0)
     fit(model, batch, runs.nats, config)
     return model
 
 
-def reinforced(model: GPT, seed: int, lr: float, beta: float = 0.0) -> GPT:
-    """REINFORCE: groups of eight answers, the mean of the group as the baseline."""
+def reinforced(
+    model: GPT,
+    seed: int,
+    lr: float = RATE,
+    beta: float = 0.0,
+    worth: float = 1.0,
+    by_kind: bool = False,
+) -> GPT:
+    """REINFORCE: groups of eight answers, the mean of the group as the baseline.
+
+    A right answer that borrows is `worth` so much. `by_kind` the baseline is the mean of all
+    answers of the batch that borrow, or of all that do not.
+    """
     start, generator = copy.deepcopy(model), torch.Generator().manual_seed(seed)
     optimizer = optimizer_of(model, lr)
     for _ in range(STEPS):
@@ -117,7 +134,10 @@ def reinforced(model: GPT, seed: int, lr: float, beta: float = 0.0) -> GPT:
         ids = respond(model, ask(n), generator)
         log_p = log_prob(model, ids)
         with torch.no_grad():
-            r = right_advantages(is_right(ids), log_p, log_prob(start, ids), beta, GROUP)
+            hard = borrows(n, read(ids)[1])
+            r = torch.where(hard, worth, 1.0) * is_right(ids)
+            r = r - beta * (log_p - log_prob(start, ids))
+            r = right_advantages(r, hard.long() if by_kind else n)
         step(optimizer, -(r * log_p).mean())
     return model
 
@@ -133,78 +153,45 @@ def rejected(model: GPT, seed: int, lr: float) -> GPT:
     return model
 
 
-def preferred(model: GPT, seed: int, lr: float, beta: float) -> GPT:
-    """DPO on pairs of a right and a wrong answer to one question."""
-    start, generator = copy.deepcopy(model), torch.Generator().manual_seed(seed)
-    n = any_numbers(STEPS * BATCH // GROUP, generator).repeat_interleave(GROUP)
-    chosen, refused = [], []
-    for group in respond(model, ask(n), generator).split(GROUP):
-        ok = is_right(group) > 0
-        pairs = min(int(ok.sum()), int((~ok).sum()))
-        chosen.append(group[ok][:pairs])
-        refused.append(group[~ok][:pairs])
-    good, bad = torch.cat(chosen), torch.cat(refused)
-    optimizer = optimizer_of(model, lr)
-    with torch.no_grad():
-        before = log_prob(start, good), log_prob(start, bad)
-    for _ in range(STEPS):
-        i = torch.randint(len(good), (BATCH // 2,), generator=generator)
-        now = log_prob(model, good[i]), log_prob(model, bad[i])
-        step(optimizer, right_dpo_loss(*now, before[0][i], before[1][i], beta))
-    return model
-
-
 # --- the trial -----------------------------------------------------------------------------------
 
-# name -> (what it starts from, the method, settings to try (none: as "sft"), score: more is better)
-Score = Callable[[dict[str, float]], float]
-
-
-def by_right(row: dict[str, float]) -> float:
-    return row["right"]
-
-
-def penalised(beta: float) -> Score:
-    return lambda row: row["right"] - beta * row["kl"]
-
-
-R = [{"lr": lr} for lr in RATES]
-BETAS = (0.03, 0.1, 0.3, 1.0)
-PAIRED = [{"lr": lr, "beta": beta} for beta in BETAS for lr in RATES[:2]]
-METHODS: dict[str, tuple[str, Callable[..., GPT], list[dict], Score]] = {
-    "sft": ("base", fine_tuned, R, by_right),
-    "sft, no mask": ("base", functools.partial(fine_tuned, mask=False), [], by_right),
-    "sft, random weights": ("random", fine_tuned, R, by_right),
-    "reinforce": ("sft", reinforced, R, by_right),
-    "rejection": ("sft", rejected, R, by_right),
-    "dpo": ("sft", preferred, PAIRED, by_right),
-    "examples again": ("reinforced", fine_tuned, [], by_right),
+RANDOM = "sft, random weights"
+METHODS: dict[str, functools.partial] = {
+    RANDOM: functools.partial(fine_tuned),
+    "rejection": functools.partial(rejected, lr=COPY_RATE),
+    "examples again": functools.partial(fine_tuned),
 }
-for beta in BETAS:
-    with_penalty = functools.partial(reinforced, beta=beta)
-    METHODS[f"reinforce, KL {beta}"] = ("sft", with_penalty, R, penalised(beta))
+for lr in RATES:
+    METHODS[f"reward {lr}"] = functools.partial(reinforced, lr=lr)
+for lr in RATES[:2]:
+    METHODS[f"reward {lr}, KL 0.3"] = functools.partial(reinforced, lr=lr, beta=0.3)
+    METHODS[f"reward {lr}, by kind"] = functools.partial(reinforced, lr=lr, by_kind=True)
+OF_CAREFUL = [f"reward {lr}" for lr in RATES] + [f"reward {RATE}, by kind"]
 
 
 class Trial:
     """Models and rows of one seed; what others begin with is trained once."""
 
-    def __init__(self, seed: int, sft: dict[str, Any], quick: bool):
-        self.seed, self.rate = seed, sft
-        self.base = pretrained(4 if quick else BASE_STEPS)
-        self.sft = fine_tuned(copy.deepcopy(self.base), seed, **sft)
+    def __init__(self, pupils: str, seed: int, quick: bool):
+        self.pupils, self.seed = pupils, seed
+        self.base = pretrained(pupils, 4 if quick else BASE_STEPS)
+        forgets = PUPILS[pupils]
+        self.sft = fine_tuned(copy.deepcopy(self.base), seed, forgets=forgets)
         self.p = exact.log_chances(self.sft).exp()
-        self.ends: dict[str, GPT] = {}
 
-    def run(self, method: str, settings: dict[str, float]) -> tuple[GPT, dict[str, float]]:
-        of, train, _, _ = METHODS[method]
-        starts = {"base": self.base, "sft": self.sft, "random": new_model(100 + self.seed)}
-        model = train(copy.deepcopy((starts | self.ends)[of]), self.seed, **settings)
-        if method == "reinforce":
-            self.ends["reinforced"] = model
-        p = exact.log_chances(model).exp()
-        row = {"right": exact.share_right(p).mean().item(), "pass_1": exact.pass_at(p, 1)}
-        row["kl"] = exact.divergence(p, self.p)
-        return model, {key: round(value, 4) for key, value in row.items()}
+    def row(self, method: str, settings: dict[str, float]) -> dict[str, float]:
+        """The figures of a method's model; "sft" is where the others begin."""
+        model = self.sft
+        if method != "sft":
+            start = new_model(100 + self.seed) if method == RANDOM else self.sft
+            if method == "examples again":
+                start = METHODS[f"reward {RATE}"](copy.deepcopy(self.sft), self.seed)
+            model = METHODS[method](copy.deepcopy(start), self.seed, **settings)
+        return row_of(exact.log_chances(model).exp(), self.p)
+
+
+def row_of(p: Tensor, start: Tensor) -> dict[str, float]:
+    return {key: round(value, 4) for key, value in exact.facts(p, start).items()}
 
 
 def bars(p: Tensor, n: int) -> list[list[int]]:
@@ -228,56 +215,54 @@ def film(models: dict[str, GPT]) -> dict[str, list]:
     return frames
 
 
-def tune(name: str, trial: Trial) -> dict[str, Any]:
-    """A sweep that goes on until its best rate has a worse neighbour on both sides."""
-    _, _, choices, score = METHODS[name]
-    tried: list[dict[str, float]] = []
-    waiting = list(choices)
-    while waiting:
-        settings = waiting.pop(0)
-        tried.append(settings | {"score": round(score(trial.run(name, settings)[1]), 4)})
-        waiting = waiting or missing_neighbours(tried)
-    print(name, tried, flush=True)
-    return {"tried": tried, "seeds": {}, "best": best(tried) if tried else trial.rate}
+def rewarded(worth: float, beta: float, trial: Trial) -> dict[str, Any]:
+    """What is seen of one reward: bars over the first number of answers to 85, and figures."""
+    model = reinforced(copy.deepcopy(trial.sft), trial.seed, beta=beta, worth=worth)
+    p = exact.log_chances(model).exp()
+    return {"worth": worth, "beta": beta, "bars": bars(p, SHOWN), **row_of(p, trial.p)}
 
 
-def measure(options: argparse.Namespace) -> dict:
-    """All methods, and a film of seed 0."""
+def main(arguments: list[str] | None = None) -> dict:
+    options = runs.command_line(__doc__, "answers.json").parse_args(arguments)
     torch.set_num_threads(1)
-    names = ("sft", "reinforce") if options.quick else tuple(METHODS)
-    start = Trial(TUNING_SEED, {"lr": 1e-3}, options.quick)
-    methods = {"sft": tune("sft", start)}
-    trial = Trial(TUNING_SEED, methods["sft"]["best"], options.quick)
-    methods |= {name: tune(name, trial) for name in names if name != "sft"}
+    kept = runs.Kept("answers", SETTINGS, options.write)
+    trials: dict[tuple[str, int], Trial] = {}
+
+    def trial(pupils: str, seed: int) -> Trial:
+        if (pupils, seed) not in trials:
+            trials[pupils, seed] = Trial(pupils, seed, options.quick)
+        return trials[pupils, seed]
+
+    def filmed() -> dict:
+        first = trial("forgetful", 0)
+        return film({"base": first.base, "sft": first.sft})
+
+    def sweep() -> dict:
+        on = trial("forgetful", TUNING_SEED)
+        return {str(lr): on.row(RANDOM, {"lr": lr})["right"] for lr in SWEPT}
+
+    def rewards(pupils: str) -> dict:
+        on = trial(pupils, 0)
+        begun = {"bars": bars(on.p, SHOWN), **row_of(on.p, on.p)}
+        worth = WORTH[:1] if options.quick else WORTH
+        found = [rewarded(w, beta, on) for w in worth for beta in PENALTIES]
+        return {"before": begun, "after": found}
+
+    for pupils in PUPILS:
+        kept.once("rewards", pupils, job=functools.partial(rewards, pupils))
+    kept.once("film", job=filmed)
+    kept.once("swept", job=sweep)
+    best = {"lr": float(max(kept.result["swept"], key=kept.result["swept"].get))}
     for seed in SEEDS[: 1 if options.quick else None]:
-        trial = Trial(seed, methods["sft"]["best"], options.quick)
-        for name in names:
-            _, row = trial.run(name, methods[name]["best"])
-            methods[name]["seeds"][str(seed)] = row
-            print(seed, name, row, flush=True)
-        if seed == 0:
-            filmed = film({"base": trial.base, "sft": trial.sft})
-    return {"methods": methods, "film": filmed}
-
-
-main = runs.script(__doc__, "answers", measure, SETTINGS)
-
-
-def settings_of(tried: dict[str, float]) -> dict[str, float]:
-    return {key: value for key, value in tried.items() if key != "score"}
-
-
-def best(tried: list[dict[str, float]]) -> dict[str, float]:
-    """The settings with the best score."""
-    return settings_of(max(tried, key=lambda trial: trial["score"]))
-
-
-def missing_neighbours(tried: list[dict[str, float]]) -> list[dict[str, float]]:
-    """The best settings with the next lower and the next higher rate, as far as not yet tried."""
-    chosen = best(tried)
-    at = LADDER.index(chosen["lr"])
-    near = [chosen | {"lr": lr} for lr in LADDER[max(0, at - 1) : at + 2]]
-    return [settings for settings in near if settings not in map(settings_of, tried)]
+        for pupils in PUPILS:
+            others = OF_CAREFUL if pupils == "careful" else METHODS
+            for name in ("sft", f"reward {RATE}", *others):
+                settings = best if name == RANDOM else {}
+                job = functools.partial(lambda *at: trial(*at[:2]).row(*at[2:]), pupils, seed)
+                kept.once(
+                    "pupils", pupils, name, str(seed), job=functools.partial(job, name, settings)
+                )
+    return kept.result
 
 
 if __name__ == "__main__":

@@ -50,6 +50,9 @@ SMALL |= {"num_experts_per_tok": 2, "moe_intermediate_size": 32, "n_group": 1, "
 SMALL |= {"kv_lora_rank": 16, "q_lora_rank": 16, "qk_rope_head_dim": 8, "qk_nope_head_dim": 8}
 SMALL |= {"first_k_dense_replace": 1, "output_router_logits": False}
 SMALL |= {"mamba_d_state": 8, "mamba_n_heads": 4, "mamba_d_head": 16, "state_size": 8}
+SMALL |= {"mamba_num_heads": 4, "mamba_head_dim": 16, "ssm_state_size": 8, "linear_num_heads": 4}
+SMALL |= {"linear_num_key_heads": 2, "linear_num_value_heads": 4, "linear_head_dim": 8}
+SMALL |= {"linear_key_head_dim": 8, "linear_value_head_dim": 8}
 
 
 # What some configurations ask for besides, or have under other names.
@@ -75,6 +78,7 @@ OWN: dict[str, dict[str, Any]] = {
     | {"layer_types": ["sliding_attention", "full_attention", "sliding_attention"]},
     "minicpm3": {"dim_model_base": 32},
     "musicgen_decoder": {"num_codebooks": 1},
+    "nemotron_h": {"n_groups": 1},
     "musicgen_melody_decoder": {"num_codebooks": 1},
     "qwen4_exp_text": {"indexer_budget": 8, "indexer_compress_ratio": 4, "indexer_n_heads": 2}
     | {"indexer_kv_heads": 1, "indexer_head_dim": 8},
@@ -157,11 +161,15 @@ def built(kind: str, name: str) -> Any:
 def examine(kind: str, name: str) -> list[dict[str, str]]:
     """What `diagnose` says of a class, a row a test, or why there is no small model of it."""
     from scratchformer.diagnosis import diagnose
-    from scratchformer.diagnosis.transformers_calls import cache_of_transformers
+    from scratchformer.diagnosis.transformers_calls import (
+        cache_of_transformers,
+        padding_of_transformers,
+    )
 
     try:
         model = built(kind, name)
-        report = diagnose(model, VOCABULARY, LENGTH, cache=cache_of_transformers(model))
+        cache, padding = cache_of_transformers(model), padding_of_transformers(model)
+        report = diagnose(model, VOCABULARY, LENGTH, cache=cache, padding=padding)
     except Exception as error:
         return [not_built(f"{type(error).__name__}: {error}")]
     shown = [f for f in report.findings if f.verdict in ("failed", "noted")]

@@ -21,7 +21,10 @@ DESIGN: dict[tuple[str, str], str] = {
     ("zamba", "shared weights"): "its block of attention is one, which several layers share",
     ("xlm", "causality"): "it fills gaps unless its configuration says `causal=True`",
     ("blt", "not built"): "it reads bytes, in patches that a second model cuts",
-    ("kimi_linear", "not built"): "its recurrence is a loop of Python, and slow at any size",
+    (
+        "kimi_linear",
+        "not built",
+    ): "its recurrence is a loop of Python; small enough, it is done",
     ("nemotron_h", "not built"): "its recurrence is a loop of Python; in other releases it is done",
     ("dots3_note", "not built"): "its widths are set for each layer, and stay large",
     ("dots3_note_text", "not built"): "its widths are set for each layer, and stay large",
@@ -60,6 +63,7 @@ NOTED = {
     "or that choose by rank alone, as an indexer's",
     "positions": "a norm, or learned scales of channels, stand behind the rotation",
     "cache": "after the first call, it reads one token a call",
+    "padding": "a state, or keys that are compressed, take in the padding",
 }
 
 

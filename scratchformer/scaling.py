@@ -73,25 +73,6 @@ def cache_bytes(config: GPTConfig, T: int | None = None, bytes_per_number: int =
     return 2 * config.n_layers * T * config.d_model * bytes_per_number
 
 
-def activation_bytes(config: GPTConfig, batch_size: int, T: int | None = None) -> int:
-    """What a forward pass over B sequences of T tokens keeps for the backward pass, in float32.
-
-    A block keeps 16 numbers for each channel of each token: what enters its two norms and leaves
-    them (4), queries, keys and values (3), the mixture of values (1), and the feed-forward
-    network's 4 d_model channels before and after GELU (8). It adds the mean and deviation of
-    each norm, and for each head one number a token from which the fused kernel computes its
-    weights again; the T² weights are not kept. The loss, which is no part of the model, keeps
-    as many numbers as there are logits. Raises ValueError also for dropout, which keeps masks.
-    """
-    _check(config)
-    if config.dropout:
-        raise ValueError(f"dropout={config.dropout} is not counted, expected 0")
-    B, T, C = batch_size, T or config.context_length, config.d_model
-    block = 16 * B * T * C + 2 * 2 * B * T + B * T * config.n_heads
-    last_norm = 2 * B * T * C + 2 * B * T
-    return 4 * (config.n_layers * block + last_norm) + 8 * (B * T + T)  # ids and positions: int64
-
-
 @dataclass(frozen=True)
 class ScalingLaw:
     """L(N, D) = E + A / N^alpha + B / D^beta, in nats per token.

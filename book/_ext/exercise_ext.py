@@ -4,7 +4,7 @@ A notebook has an exercise's cells in the order in which they run: heading, task
 answer, and then the chapter goes on. On its page the exercise ends behind its worked answer: what
 follows moves out of its section. Its hints and its question come from its table
 (`scratchformer_course/chNN_name/exercises.py`) at each build. Two folds end the page: *Set-up*, the
-folded cells of its opening, and *Checks of this page*, its proofs and checks. Cells keep their
+folded cells of its opening, and *Checks of this page*, its checks. Cells keep their
 order within them. The folded code of a figure stands below the figure, so that no fold stands
 between a title and what the page shows first. Nothing of this needs a change of a notebook.
 """
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 HEADING = re.compile(r"Exercise (\d+\.\d+) · ")
 TITLE = re.compile(r"# @title (.*)\n")
 WORKED = re.compile(r"worked solution", re.IGNORECASE)
-PROOF = re.compile(r"Proof: |Checks?\b")
+CHECKS = re.compile(r"Checks?\b")
 NOT_YET = re.compile(r"Exercise \d+\.\d+, not yet")
 CHOSEN = re.compile(r"From here on: the worked .*\n")  # printed by `choose`, kit/checks/engine.py
 
@@ -99,7 +99,7 @@ def opened(cells: Iterable[nodes.container], headed: bool = False) -> list[nodes
     for cell in cells:
         del cell["hide_mode"]
         if headed:
-            title = cell.get("title", "").removeprefix("Proof: ")
+            title = cell.get("title", "").removeprefix("Checks: ")
             if title == "Checks":
                 title = cell.parent[0].astext()
             shown.append(
@@ -214,13 +214,13 @@ def furnish_chapter(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def gather_at_end(chapter: nodes.section) -> None:
-    """Put the folded cells of a chapter's opening into a fold at its end, and its proofs below."""
+    """Put the folded cells of a chapter's opening into a fold at its end, and its checks below."""
     cells = [x for x in chapter.findall(nodes.container) if is_cell(x, "all")]
-    proofs = [x for x in cells if PROOF.match(x.get("title", ""))]
-    setup = [x for x in cells if x.parent is chapter and x not in proofs]
+    checks = [x for x in cells if CHECKS.match(x.get("title", ""))]
+    setup = [x for x in cells if x.parent is chapter and x not in checks]
     for title, kind, folded in (
         ("Set-up", "setup", setup),
-        ("Checks of this page", "checks", proofs),
+        ("Checks of this page", "checks", checks),
     ):
         shown = opened(folded, headed=True)
         for cell in folded:

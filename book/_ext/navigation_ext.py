@@ -51,8 +51,7 @@ def add_navigation(app: Sphinx, pagename: str, _: str, context: dict, doctree: A
         body = f"{before}{tag}{facts}{end}\n{navigation(current, known)}{after}"
         card = end_card(current, known, context["next"])
         context["body"] = body + card
-        if f'href="{context["next"]["link"]}"' in card:
-            context["next"] = None  # otherwise it would stand below the card again
+        context["next"] = None  # the card alone says what comes next
 
 
 def end_card(chapter: Chapter, known: dict[str, Chapter], after: dict[str, str]) -> str:

@@ -57,6 +57,7 @@ def causality(case: Case) -> Outcome:
     attended = [a.weights.flatten(0, -3).amax(dim=0).triu(1) > 0 for a in case.attention]
     if attended and not any(later.any() for later in attended):
         suspects = [RESHAPE, "something computed over time, not over features"]
+        suspects += ["a convolution that looks ahead", "a mask inside the chunks of a memory"]
     elif attended and not any(later.triu(2).any() for later in attended):
         suspects = ["mask off by one: each layer sees one token ahead"]
     return Outcome(leak < FELT, f"a later token changes earlier logits by {leak:.1g}", suspects)
@@ -169,12 +170,15 @@ def cache(case: Case) -> Outcome:
         return Outcome(None, "the model shows none: cache=…")
     T, one_each, other = case.T, [1] * case.T, case.random_ids(3, case.T)
     forgotten, reset = "positions forgotten: each part begins at 0", "not reset: old keys are left"
-    others = "keys of other tokens", "a window that keeps a token too few or too many"
+    others = "keys or states of other tokens", "a window that keeps a token too few or too many"
     ways: list[tuple] = [
         ("token by token", case.ids, one_each, forgotten, *others),
         ("in a second text", other, one_each, reset),
         ("several at once", case.ids, [2, T - 3, 1], "the mask of several new tokens"),
     ]
+    if n := next((n for n in (260, 132, 68) if T < n <= case.context_length), 0):
+        sizes, lost = [n - 8, *[1] * 8], "a state that is not handed from chunk to chunk"
+        ways.insert(2, ("over a chunk's end", case.random_ids(1, n), sizes, lost, *others))
     for what, ids, sizes, *suspects in ways:
         all_at_once = case.logits(ids)
         try:
@@ -192,4 +196,4 @@ def cache(case: Case) -> Outcome:
                 alone = "a state that is read on one token at a time (harmless in generation)"
                 return Outcome(False, measured, [alone], noted=True)
             return Outcome(False, measured, suspects)
-    return Outcome(True, "token by token, in a second text and several at once")
+    return Outcome(True, ", ".join(what for what, *_ in ways))

@@ -113,12 +113,8 @@ def special_ids(model: nn.Module, vocab_size: int) -> set[int]:
         for name, value in vars(part).items() if hasattr(part, "__dict__") else ():
             if name.endswith(("token_id", "token_index", "pad_id")):
                 ids += value if isinstance(value, (list, tuple)) else [value]
-    ids += [
-        m.padding_idx
-        for m in model.modules()
-        if isinstance(m, nn.Embedding)
-        if m.num_embeddings >= vocab_size
-    ]
+    tables = [m for m in model.modules() if isinstance(m, nn.Embedding)]
+    ids += [table.padding_idx for table in tables if table.num_embeddings >= vocab_size]
     return {i for i in ids if isinstance(i, int) and 0 <= i < vocab_size}
 
 

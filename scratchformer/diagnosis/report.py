@@ -47,10 +47,9 @@ class Report:
         return {finding.test: finding for finding in self.findings}[test]
 
     def __str__(self) -> str:
-        marks = ["failed", "noted"]
-        first = [f for mark in marks for f in self.findings if f.verdict == mark]
-        others = [f for f in self.findings if f.verdict not in marks]
-        return "\n".join([self._summary(), *map(str, first + others)])
+        first = {"failed": 0, "noted": 1}
+        ordered = sorted(self.findings, key=lambda f: first.get(f.verdict, 2))
+        return "\n".join([self._summary(), *map(str, ordered)])
 
     def _summary(self) -> str:
         n = {mark: sum(f.verdict == mark for f in self.findings) for mark in MARKS}

@@ -13,6 +13,7 @@ def cache_of_transformers(model: nn.Module) -> Callable | None:
     """How such a model begins a text and reads on; None for a class without a cache."""
     parameters = inspect.signature(model.forward).parameters
     name = next((name for name in CACHES if name in parameters), "")
+    takes_more = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
 
     def begin(model: Any) -> Callable:
         past = None
@@ -20,23 +21,32 @@ def cache_of_transformers(model: nn.Module) -> Callable | None:
         def read(ids: Tensor) -> Any:
             nonlocal past
             output = model(ids, **{name: past}, use_cache=True)
-            if not hasattr(output, name):
+            past = getattr(output, name, None)
+            if past is None:
                 kind = type(model).__name__
                 raise NotImplementedError(f"{kind} takes {name} and returns none: give cache=…")
-            past = getattr(output, name)
             return output
 
         return read
 
-    return begin if name and "use_cache" in parameters else None
+    return begin if name and ("use_cache" in parameters or takes_more) else None
 
 
 def padding_of_transformers(model: nn.Module) -> Callable | None:
-    """How such a model is told of padding on the left; None if it takes no mask and positions."""
-    parameters = inspect.signature(model.forward).parameters
+    """How such a model is told of padding on the left; None if it cannot be told of all of it.
+
+    It is given a mask, and positions if it takes them. A class whose table of positions has a row
+    for padding counts real tokens itself, and a layer of fixed memory needs no positions.
+    """
+    parameters, modules = inspect.signature(model.forward).parameters, model.named_modules()
+    tables = [m for name, m in modules if name.endswith("position_embeddings")]
+    counts = any(getattr(table, "padding_idx", None) is not None for table in tables)
 
     def call(model: Any, ids: Tensor, real: Tensor) -> Any:
-        positions = (real.cumsum(1) - 1).clamp(min=0)
-        return model(ids, attention_mask=real.long(), position_ids=positions)
+        told = {"attention_mask": real.long()}
+        if "position_ids" in parameters and not counts:
+            told["position_ids"] = (real.cumsum(1) - 1).clamp(min=0)
+        return model(ids, **told)
 
-    return call if {"attention_mask", "position_ids"} <= set(parameters) else None
+    enough = "position_ids" in parameters or getattr(model, "_is_stateful", False)
+    return call if "attention_mask" in parameters and enough else None

@@ -14,8 +14,9 @@ from scratchformer.diagnosis.report import Outcome
 
 def initial_loss(case: Case) -> Outcome:
     """An untrained model, and any on its own text, is no worse than guessing."""
-    scales = [p for p in case.model.parameters() if p.dim() == 1 and p.mean() > 0.5]  # of norms
-    fresh = scales and all((p == 1).all() for p in scales)
+    vectors = {n: p for n, p in case.model.named_parameters() if p.dim() == 1}
+    scales = [p for name, p in vectors.items() if name.endswith("weight")]  # of norms: 1, or 0
+    fresh = scales and all((p == p[0]).all() for p in scales)
     if not case.given.batches and not fresh:
         return Outcome(None, "it seems trained: give batches=… of its text")
     with torch.no_grad():
@@ -34,7 +35,7 @@ def overfitting(case: Case) -> Outcome:
     order, best = case.ordinary[torch.randperm(len(case.ordinary)).to(case.ids)], math.inf
     guess, size = math.log(case.vocab_size), sum(p.numel() for p in case.model.parameters())
     for lr in (5e-3, 5e-4, 5e-2):  # then that of a wide model, and of a table alone
-        model = copy_of(case.model, wide=True)
+        model = _to_train(case, wide=True)
         weights = [p for p in model.parameters() if p.requires_grad]
         optimizer = torch.optim.Adam(weights, lr=lr, fused=case.ids.is_cpu or None)  # far faster
         least: list[float] = []  # loss so far, at each step
@@ -65,7 +66,7 @@ def gradients(case: Case) -> Outcome:
     dead = {name for name, p in case.model.named_parameters() if p.requires_grad}
     total = len(dead)
     for _ in range(6):  # an expert that is not chosen by one router may be by the next
-        model, ids = copy_of(case.model, sharp=True), case.random_ids(16, case.T + 1)
+        model, ids = _to_train(case, sharp=True), case.random_ids(16, case.T + 1)
         loss = mean_loss(None, model, ids[:, :-1], ids[:, 1:])
         if loss.requires_grad:
             loss.backward()
@@ -80,6 +81,14 @@ def gradients(case: Case) -> Outcome:
     measured += f"; the others move no logit: {', '.join(sorted(dead)[:4])}"
     unused = "weights that this class never uses, or that choose by rank alone (harmless)"
     return Outcome(False, measured, [unused, "a layer that forward forgets"], noted=True)
+
+
+def _to_train(case: Case, **how: bool) -> nn.Module:
+    """A copy that keeps no cache: a recurrent class may change its state in place."""
+    model = copy_of(case.model, **how)
+    if (config := getattr(model, "config", None)) and hasattr(config, "use_cache"):
+        config.use_cache = False
+    return model
 
 
 def _felt_by_logits(case: Case, names: set[str]) -> set[str]:
@@ -109,11 +118,8 @@ def shared_weights(case: Case) -> Outcome:
     names: dict[Tensor, list[str]] = {}
     for name, p in case.model.named_parameters(remove_duplicate=False):
         names.setdefault(p, []).append(name)
-    shared = [
-        n
-        for p, n in names.items()
-        if len(n) > 1 and case.vocab_size not in p.shape and not meant & {*n}
-    ]
+    unmeant = [(p, n) for p, n in names.items() if len(n) > 1 and not meant & {*n}]
+    shared = [n for p, n in unmeant if case.vocab_size not in p.shape]
     if shared:
         measured = f"{shared[0][0]} is {shared[0][1]}"
         return Outcome(False, measured, ["[Block()] * n: one block, n times"])

@@ -111,9 +111,9 @@ layer_norm = exercise(
         "squares plus `eps`; `weight` and `bias` come last.",
     ],
     question=number(
-        "One position holds (1, 7). `weight` is 10 for both channels, `bias` is 1, and `eps` is "
+        "One position holds (1, 7). `weight` is 20 for both channels, `bias` is 1, and `eps` is "
         "16, so large that it shows. What becomes of the 7? One digit after the point.",
-        lambda f: f(torch.tensor([[1.0, 7.0]]), torch.full((2,), 10.0), torch.ones(2), 16.0)[0, 1],
+        lambda f: f(torch.tensor([[1.0, 7.0]]), torch.full((2,), 20.0), torch.ones(2), 16.0)[0, 1],
         digits=1,
     ),
     mistakes={

@@ -8,6 +8,7 @@ course.define("ch11_training", () => {
   const { el, format, percent, visible, sliderOver, title, note, scrolling, table } = course.live;
   const { listOf, newStatus, fold, listed, mean, player, describe, way, grouped } = course.live;
   const WINDOW = 26; // how many tokens fit a phone: of a longer prompt the last ones are shown
+  const FARTHEST = 4; // characters that a head is asked to look back
   const TALLEST = 6; // nats: the loss whose bar is full
 
   // ---- calculations ----
@@ -36,6 +37,14 @@ course.define("ch11_training", () => {
     });
   }
 
+  // What a head of (T, T) looks back at: its largest mean weight at one fixed distance, and which
+  function lookBack(weights, T) {
+    const far = Math.min(FARTHEST, T - 1);
+    const means = listOf(far, (k) => mean(listOf(T - 1 - k, (t) => weights[(t + k + 1) * T + t])));
+    const weight = Math.max(0, ...means);
+    return { weight, distance: means.indexOf(weight) + 1 };
+  }
+
   // Where losses stand in a picture, from 0 (top) to 1 (bottom), the counted ones among them
   function heights(losses, counted) {
     const all = [...losses, ...counted.map(([, loss]) => loss)];
@@ -58,11 +67,11 @@ course.define("ch11_training", () => {
     const dot = el("span.sx-dot");
     // A name on the right would stand in the way of a curve that is above it here
     const late = losses[Math.floor((3 * losses.length) / 4)];
-    let aside = 1; // every other name at the left is moved aside: their lines may be close
+    let aside = -1; // names at the left are in three columns: their lines may be close
     const lines = counted.map(([name, loss]) => {
       const text = `${name}: ${format(loss, 2)}`;
-      if (late > loss) aside = 1 - aside;
-      const place = `${style(last, loss)}; --aside: ${aside}`;
+      if (late > loss) aside = (aside + 1) % 3;
+      const place = `${style(last, loss)}; --aside: ${Math.max(0, aside)}`;
       const label = el("span.sx-counted-name", { style: place }, text);
       label.classList.toggle("sx-above", losses[last] < loss);
       label.classList.toggle("sx-left", late > loss);
@@ -156,7 +165,10 @@ course.define("ch11_training", () => {
         ]),
         el("div.sx-detail", [
           title("It looks back"),
-          note("Every head, on the prompt. Rows: blocks. Choose one."),
+          note(
+            "Every head, on the prompt. Rows: blocks. Choose one. Below each: its mean weight at " +
+              `the distance, from 1 to ${FARTHEST} back, where that is largest.`,
+          ),
           heads.element,
           name,
           map,
@@ -174,6 +186,7 @@ course.define("ch11_training", () => {
 
     function show() {
       seen = look(modelOf(hashes[chosen]), prompt.ids, settings);
+      const T = prompt.ids.length;
       const loss = losses[chosen];
       const names = passed(counted, loss);
       curve.mark(chosen);
@@ -181,7 +194,7 @@ course.define("ch11_training", () => {
         `After ${grouped(steps[chosen])} ` +
         `${steps[chosen] === 1 ? "step" : "steps"}: ${format(loss, 2)} nats a character on the ` +
         `validation text${names.length ? `, better than counted ${listed(names)}` : ""}.`;
-      heads.show(seen.attention, prompt.ids.length);
+      heads.show(seen.attention, T, (weights) => format(lookBack(weights, T).weight, 2));
       drawMap();
       text.replaceChildren(prompt.text, el("mark", seen.text));
       drawLine();
@@ -196,7 +209,8 @@ course.define("ch11_training", () => {
       const names = prompt.ids.map(letter);
       const shown = names.slice(first);
       heads.mark(layer, head);
-      name.textContent = `Block ${layer + 1}, head ${head + 1}`;
+      const { weight, distance } = lookBack(weights, T);
+      name.textContent = `Block ${layer + 1}, head ${head + 1}: ${format(weight, 2)} at ${distance} back`;
       const top = strongest(weights, T, first);
       const largest = top
         .slice(-3)
@@ -246,5 +260,5 @@ course.define("ch11_training", () => {
   }
 
   course.figures.time_machine = build;
-  return { look };
+  return { look, lookBack };
 });

@@ -1,9 +1,10 @@
-"""`time_machine(checkpoints, …)`: one model at many steps of its training, under one slider.
+"""A valley, for momentum; and one model at many steps of its training, under one slider.
 
-The page computes attention, text and losses of the step that a reader chooses, by `model.js`, from
-that step's weights. Weights of a step are unpacked when it is first shown.
+Of `time_machine` the page computes attention, text and losses of the step that a reader chooses, by
+`model.js`, from that step's weights. Weights of a step are unpacked when it is first shown.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
@@ -17,7 +18,64 @@ from scratchformer_course.kit.figure import LiveFigure
 from scratchformer_course.kit.figure.still import plain_table
 from scratchformer_course.page_model.description import describe
 
+START, STEEP, STEPS = (10.0, 1.0), (1.0, 25.0), 20  # chapter 11's valley, and the steps taken in it
+LEVELS = (2, 8, 20, 40, 70)  # lines of equal loss
 WRITTEN, STILL_WRITTEN, STILL_ROWS = 100, 22, 6  # characters, and rows of the still table
+
+
+def descend(rate: float, keep: float) -> list[tuple[float, float]]:
+    """The places of a descent in the valley with this rate and momentum, the start among them."""
+    (a, b), sums = START, (0.0, 0.0)
+    places = [(a, b)]
+    for _ in range(STEPS):
+        sums = (keep * sums[0] + STEEP[0] * a, keep * sums[1] + STEEP[1] * b)
+        a, b = a - rate * sums[0], b - rate * sums[1]
+        places.append((a, b))
+    return places
+
+
+def valley() -> LiveFigure:
+    """Sliders for a rate and a momentum, and the path of twenty steps with them."""
+    d = Drawing(480, 396)
+    runs = (("plain descent, rate 0.07", 0.07, 0.0), ("momentum 0.5, rate 0.1", 0.1, 0.5))
+    far = []
+    for (name, rate, keep), top in zip(runs, (0, 200), strict=True):
+        x, y, wide, high = 100, top + 106, 33.0, 36.0  # the lowest point, and 1 of each weight
+        for level in LEVELS:
+            rx, ry = wide * (2 * level) ** 0.5, high * (2 * level / STEEP[1]) ** 0.5
+            turns = [math.tau * i / 72 for i in range(73)]
+            ellipse = [(x + rx * math.cos(t), y + ry * math.sin(t)) for t in turns]
+            for part in _inside(ellipse):
+                d.line(part, "muted", width=0.8)
+        places = descend(rate, keep)
+        points = [(x + wide * a, y - high * b) for a, b in places]
+        d.line(points, "query", width=1.2)
+        for i, point in enumerate(points):
+            d.circle(*point, 5 - i / 7, "query", fill=1)
+        far.append(math.hypot(*places[-1]))
+        d.text_from(4, top + 8, f"{name}: {far[-1]:.2f} from the lowest point (×)", bold=True)
+        d.text(x, y, "×", "key", size=20)
+    still = d.svg(
+        "Twice the same long, narrow valley and a path of twenty steps from the right, with dots "
+        "that shrink. Plain descent swings from wall to wall in shrinking jumps, then creeps along "
+        f"the floor and stops {far[0]:.2f} before the lowest point. Momentum swings wider at "
+        "first, soon stays on the floor and moves along it in longer steps: it ends "
+        f"{far[1]:.2f} from the lowest point."
+    )
+    said = "<p>Where JavaScript runs, sliders set rate and momentum. Here are two settings.</p>"
+    settings = {"start": START, "steep": STEEP, "steps": STEPS, "levels": LEVELS}
+    return LiveFigure("valley", settings, said + still)
+
+
+def _inside(points: Sequence[tuple[float, float]]) -> list[list[tuple[float, float]]]:
+    """The parts of a line that are not to the left or the right of the drawing."""
+    parts: list[list[tuple[float, float]]] = [[]]
+    for point in points:
+        if 0 < point[0] < 480:
+            parts[-1].append(point)
+        elif parts[-1]:
+            parts.append([])
+    return [part for part in parts if len(part) > 1]
 
 
 def time_machine(

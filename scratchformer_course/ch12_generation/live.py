@@ -7,6 +7,7 @@ from scratchformer_course.kit.figure.still import RECORDED, table
 from scratchformer_course.measurements import load_measurements
 
 MOST = 100  # tokens that are written in a page
+RUN = 4  # tokens that were said before, side by side, are marked
 
 
 def five_rules() -> LiveFigure:
@@ -15,6 +16,15 @@ def five_rules() -> LiveFigure:
     text, rules = stored["settings"]["night"], stored["settings"]["rules"]
     settings = {"text": text, "most": MOST, "rules": []}
     settings["rules"] = [[name, rules[name], said] for name, said in stored["rules"].items()]
-    rows = [(escape(name), escape("".join(said))) for name, said in stored["rules"].items()]
+    rows = [(escape(name), _marked(said)) for name, said in stored["rules"].items()]
     still = f"{RECORDED}<p>{escape(text)} …</p>" + table(("rule", "SmolLM2 goes on"), rows)
     return LiveFigure("five_rules", settings, still)
+
+
+def _marked(pieces: list[str]) -> str:
+    """The text, with a mark at each token that ends a run which occurred before."""
+    runs = [tuple(pieces[max(0, t + 1 - RUN) : t + 1]) for t in range(len(pieces))]
+    said = [len(run) == RUN and run in runs[:t] for t, run in enumerate(runs)]
+    shown = [escape(piece).replace("\n", "<br>") for piece in pieces]
+    marked = [f"<mark>{s}</mark>" if old else s for s, old in zip(shown, said, strict=True)]
+    return "".join(marked).replace("</mark><mark>", "")

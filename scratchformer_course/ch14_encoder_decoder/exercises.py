@@ -139,7 +139,7 @@ CrossAttention = exercise(
 )
 
 
-OPENINGS = ("today", "we know that")
+OPENINGS = ("", "today", "we know that")
 
 
 def right_read_order(opening, subject, helper, verb, object_):
@@ -158,10 +158,10 @@ def _clause(draw):
     return opening, subject, draw.choice(["can", "must"]), draw.choice(["see", "hear"]), object_
 
 
-def _before_the_helper(f):
-    """How many letters come before the helper after *today*, and after *we know that*."""
-    found = [f(opening, *"abcd").replace(" ", "").index("b") for opening in OPENINGS]
-    return found[0] + 10 * found[1]
+def _places_of_the_helper(f):
+    """Its place among six words: without an opening, after *today*, and after *we know that*."""
+    orders = (f(opening, "ab", "c", "d", "ef").replace(" ", "") for opening in OPENINGS)
+    return int("".join(str(1 + order.index("c")) for order in orders))
 
 
 read_order = exercise(
@@ -183,9 +183,10 @@ read_order = exercise(
         "opening the helper comes before the ..., and without one it follows it.",
     ],
     question=number(
-        "How many of the letters `abcd` come before `b` in `read_order('today', 'a', 'b', 'c', "
-        "'d')`, plus ten times how many do in `read_order('we know that', 'a', 'b', 'c', 'd')`?",
-        _before_the_helper,
+        "As which of the six words of *the king must find a horse* does the translator read "
+        "*must*: without an opening, after *today*, and after *we know that*? Write the three "
+        "digits one after the other.",
+        _places_of_the_helper,
         digits=0,
     ),
     mistakes={

@@ -109,9 +109,9 @@ tokens_a_second = exercise(
     "decode step that writes a token for each of several texts",
     cases=(
         (8_190_735_360, 2, 1, 989e12, 3.35e12),
-        (8_190_735_360, 2, 1000, 989e12, 3.35e12),  # beyond the ridge: the peak is the limit
+        (8_190_735_360, 2, 1000, 989e12, 3.35e12),  # so many that the peak is the limit
     ),
-    praise="`tokens_a_second` is right, below the ridge and above it.",
+    praise="`tokens_a_second` is right, where reading is the limit and where arithmetic is.",
     more=drawn(12, _machine),
     right=[right_tokens_a_second],
     hints=[

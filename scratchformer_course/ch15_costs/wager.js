@@ -59,7 +59,7 @@ course.define("wager", () => {
     const { element, show } = newCard(["bandwidth", "first"], ({ bandwidth, first }) => {
       status.textContent =
         bandwidth && first
-          ? "Both are written down, and this browser keeps them until the end of the chapter."
+          ? "Both are written down, and this browser keeps them until the model writes."
           : "Write both numbers down. If you do not know the first, take one from the table.";
     });
     show();

@@ -58,8 +58,8 @@ def _still(s: dict) -> str:
     head = ("operations", "best size", "a third of it", "the best", "three times")
     return (
         "<p>This figure is live where JavaScript runs, and in a notebook after its cell has run. "
-        "Without it, the drawing shows the law for one budget, and the table three sizes for each "
-        "budget, with the share of the budget that they waste.</p>"
+        "Without it, the drawing shows the law for one budget; the table gives three sizes for "
+        "each budget and the share that each wastes.</p>"
         f"{_drawing(s)}{table(head, rows)}"
     )
 

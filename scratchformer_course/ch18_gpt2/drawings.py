@@ -1,5 +1,6 @@
-"""Chapter 18's drawings: mistakes at a glance, a folder between two programs, and its tensors."""
+"""Chapter 18's drawings: mistakes at a glance and by position, a folder, and its tensors."""
 
+import math
 from collections.abc import Sequence
 
 from scratchformer_course.kit.canvas import Drawing, drawing
@@ -102,4 +103,41 @@ def silent_mistakes(rows: Sequence[tuple[str, float, str]]):
         "A bar for the loss of one model, loaded without a mistake and with each of several, "
         f"and the line that it then writes. {described}. A line across each "
         "bar marks the loss without a mistake."
+    )
+
+
+MISTAKES = ("exact GELU", "positions from 1", "lost biases", "one head", "not transposed")
+LEAST, MOST = 1e-4, 30  # of the scale of errors
+
+
+def by_position(errors: Sequence[Sequence[float]], allowed: float):
+    """For each mistake a line: how far a logit is off at most, at each position."""
+    d = Drawing(470, 40 + 76 * len(errors), size=13)
+    left, right, high = 150, 426, 60
+    described = []
+
+    def up(error: float) -> float:
+        share = math.log(max(error, LEAST) / LEAST) / math.log(MOST / LEAST)
+        return round(high * share, 1)
+
+    for i, (name, row) in enumerate(zip(MISTAKES, errors, strict=True)):
+        bottom, far = 70 + 76 * i, [float(error) for error in row]
+        d.text_from(4, bottom - 42, f"{i + 1}", bold=True, size=15)
+        d.text_from(20, bottom - 42, name)
+        d.box(left, bottom - high, right - left, high, "", "muted", 0.07)
+        y = bottom - up(allowed)
+        d.line([(left, y), (right, y)], width=1.2, dashed=True)
+        step = (right - left) / (len(far) - 1)
+        points = [(round(left + step * t, 1), bottom - up(error)) for t, error in enumerate(far)]
+        d.line(points, "value", width=1.8)
+        d.circle(*points[0], 4, "key", fill=1)
+        for tick, label in ((1e-2, ".01"), (1, "1"), (10, "10")) if i == 0 else ():
+            d.text_from(right + 6, bottom - up(tick), label, "muted")
+        described.append(f"{name}: first {far[0]:.3f}, most {max(far):.2f}")
+    d.text_from(left, 82 + 76 * len(errors) - 58, "first character", "key")
+    d.text_to(right, 82 + 76 * len(errors) - 58, f"position {len(errors[0])}", "muted")
+    return d.show(
+        "A row for each of five mistakes, with a line from the first position to the last: how far "
+        "a logit is off. A dashed line is what rounding is allowed; all lines lie above it, but "
+        f"for one head, whose line begins at the bottom. {'; '.join(described)}."
     )

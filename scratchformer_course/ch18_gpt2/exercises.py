@@ -1,4 +1,4 @@
-"""The exercises of chapter 18, GPT-2."""
+"""The exercises of chapter 18, in other hands."""
 
 import torch
 from torch.nn import functional as F
@@ -195,7 +195,7 @@ unnoticed = exercise(
     judge=judge_unnoticed,
     right=[right_unnoticed, with_larger_positions],
     hints=[
-        "Which block has the fewest blocks after it that could enlarge a slight change?",
+        "In which block does a small change have the fewest blocks left to amplify it?",
         "Return `{**weights, name: changed}`. Set a small tensor of the last block to 0, or "
         "multiply a table by a number near 1.",
     ],

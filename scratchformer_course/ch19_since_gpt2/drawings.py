@@ -1,5 +1,6 @@
-"""Chapter 19's drawings: the block then and now, what each change is worth, a token's experts."""
+"""Chapter 19's drawings: wrong answers, the block then and now, what a change is worth, experts."""
 
+import textwrap
 from collections.abc import Mapping
 
 from scratchformer_course.ch19_since_gpt2.worth import Difference
@@ -13,6 +14,32 @@ NAMES = {
     "grouped": "shared keys",
     "no_bias": "no biases",
 }
+
+
+WRONG = {  # a line -> which one it is, and whose
+    "gate": ("the gate", "Gemma's"),
+    "pairs": ("the rotation", "chapter 08's"),
+    "keys": ("shared keys", "ONNX's, once"),
+}
+
+
+def wrong_answers(stored: Mapping):
+    """A question, and what the model answered with each of three lines of other programs."""
+    runs = {tuple(run["lines"]): run for run in (*stored["combinations"], *stored["apart"])}
+    d = Drawing(470, 304)
+    question = stored["settings"]["questions"][0]
+    d.box(182, 6, 282, 38, question, "muted", 0.14)
+    told = []
+    for i, (line, (part, whose)) in enumerate(WRONG.items()):
+        y, answer = 60 + 82 * i, runs[line,]["answers"][0]
+        lines = [words for said in answer.splitlines() for words in textwrap.wrap(said, 39)][:3]
+        d.text_from(4, y + 24, part, bold=True)
+        d.text_from(4, y + 46, whose, "muted")
+        d.box(138, y, 326, 70, "", "key", 0.08)
+        for n, words in enumerate(lines):
+            d.text_from(150, y + 35 + 20 * (n - (len(lines) - 1) / 2), words)
+        told.append(f"With another line for {part}, {whose}: “{answer}”")
+    return d.show(f"The question “{question}” and three answers. {'. '.join(told)}.")
 
 
 def _column(d, left, title, parts, changes):
@@ -36,21 +63,21 @@ def _column(d, left, title, parts, changes):
 @drawing(470, 456, size=13)
 def two_blocks(d):
     """Two blocks side by side, each a stream from top to bottom with a norm, attention, a norm and
-    a feed-forward network beside it. Left, GPT-2: a table of places is added to the tokens, the
+    a feed-forward network beside it. Left, GPT-2: a table of positions is added to the tokens, the
     norms are LayerNorms, each head has a key of its own, a token looks at all of the past, the
     network uses GELU, and all layers have biases. Right, SmolLM2, with a number at each change: 1
     RMSNorm, 2 rotation instead of the table, 3 SwiGLU, 4 heads that share keys, 5 no biases. The
     stream and the two plus signs are the same.
     """
     then = (
-        ("tokens", "+ a table of places"),
+        ("tokens", "+ a table of positions"),
         ("LayerNorm",),
         ("attention", "a key for each head", "all of the past"),
         ("LayerNorm",),
         ("feed-forward", "C → 4C, GELU, 4C → C", "biases everywhere"),
     )
     now = (
-        ("tokens", "no table of places"),
+        ("tokens", "no such table"),
         ("RMSNorm",),
         ("attention", "q and k turned", "heads share keys", "all of the past"),
         ("RMSNorm",),

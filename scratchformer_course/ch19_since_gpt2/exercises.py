@@ -92,40 +92,56 @@ swiglu_width = exercise(
 )
 
 
-def right_share_keys(k, n_heads):
-    return k.repeat_interleave(n_heads // k.shape[1], dim=1)
+def right_top_two(scores):
+    p = scores.softmax(dim=-1)  # (N, E)
+    best = p.topk(2).indices  # (N, 2)
+    kept = torch.zeros_like(p).scatter(-1, best, p.gather(-1, best))
+    return kept / kept.sum(dim=-1, keepdim=True)
 
 
-def _shared(draw):
-    B, kv_heads, T, D = (draw.size(1, 3, 5) for _ in range(4))
-    return normal(draw, B, kv_heads, T, D), kv_heads * draw.size(1, 4, 12)
+def _softmax_of_two(scores):
+    best = scores.topk(2).indices
+    others = torch.ones_like(scores, dtype=torch.bool).scatter(-1, best, False)
+    return scores.masked_fill(others, -math.inf).softmax(dim=-1)
 
 
-share_keys = exercise(
+def _scores(draw):
+    shape = draw.size(1, 6, 200), draw.size(2, 9, 64)
+    return normal(draw, *shape, scale=draw.choice([0.1, 1.0, 3.0, 30.0]))
+
+
+top_two = exercise(
     "19.3",
-    "share_keys(k: (B, kv_heads, T, D), n_heads) -> (B, n_heads, T, D), neighbours share a key",
-    cases=((torch.tensor([[[[5.0]], [[8.0]]]]), 6),),
-    more=drawn(8, _shared),
-    praise="`share_keys` is right: queries 0 to group − 1 share key 0, and so on.",
-    slopes=("k",),
-    right=[right_share_keys],
+    "top_two(scores: (N, E)) -> (N, E), each row's two largest probabilities, divided by their sum",
+    cases=(
+        torch.tensor([[1.0, 6.0, 3.0, 2.0], [5.0, 4.0, 1.0, 20.0]]).log(),
+        torch.tensor([[-200.0, -210.0, -205.0], [300.0, 301.0, 310.0]]),
+        torch.tensor([[0.3, -0.3]]),
+    ),
+    more=drawn(10, _scores, ties=False),
+    praise="`top_two` is right: two experts for each token, whose weights add up to 1.",
+    slopes=["scores"],
+    right=[right_top_two, _softmax_of_two],
     hints=[
-        "With 4 queries and 2 keys, which queries share key 0: 0 and 1, or 0 and 2?",
-        "`repeat_interleave` needs how often each key comes, n_heads divided by ..., and an axis.",
+        "Which numbers of `scores.softmax(dim=-1)` stay in each row, and what is their sum?",
+        "`topk(2).indices` says where they are. Put them into zeros with `scatter`, then "
+        "divide by ...",
     ],
     question=number(
-        "Six heads share two keys, one place long and one number wide: 5 and 8. Which six digits "
-        "does `share_keys` return, read as one number?",
-        lambda f: int("".join(f"{n:.0f}" for n in f(*share_keys.cases[0]).flatten())),
-        digits=0,
+        "A token's scores for four experts are the logarithms of 1, 6, 3 and 2. Which weight does "
+        "the third expert get?",
+        lambda f: f(top_two.cases[0][0])[0, 2],
+        digits=3,
     ),
     mistakes={
-        "repeat_interleave(n -> repeat(1, n\ndim=1 -> 1, 1": "The keys come as 0, 1, 0, 1: "
-        "repeat each one before the next, 0, 0, 1, 1",
-        "n_heads // k.shape[1] -> n_heads": "There are too many keys: each serves n_heads / "
-        "kv_heads queries",
-        "dim=1 -> dim=2": "This repeats the places: heads are on axis 1",
-        "k.rep -> k[:, :1].rep\nk.shape[1] -> 1": "All queries share key 0: only each group of "
-        "neighbours shares one",
+        "kept / kept.sum(dim=-1, keepdim=True) -> kept": "The two weights do not add up to 1: "
+        "divide them by their sum",
+        ".softmax(dim=-1) -> .softmax(dim=0)": "This softmax runs over the tokens: each token "
+        "chooses among its own experts",
+        "p = scores.softmax(dim=-1) -> p = scores": "These are shares of the scores: first make "
+        "probabilities of them",
+        "p.topk(2).indices -> p.topk(1).indices": "Only one expert works for a token: two should",
+        "p.topk(2).indices -> p.mean(dim=0).topk(2).indices.expand(len(p), 2)": "Every token gets "
+        "the same two experts: choose them row by row",
     },
 )

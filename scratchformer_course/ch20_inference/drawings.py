@@ -1,4 +1,4 @@
-"""Chapter 20's drawings: the cache, shared keys, uses of a reading, scales, a pass with a draft."""
+"""Chapter 20's drawings: cache, shared keys, uses of a reading, scales, drafts and lengths."""
 
 from collections.abc import Sequence
 
@@ -49,26 +49,20 @@ def groups(ways: Sequence[tuple[str, int]], n_heads: int = 4):
     )
 
 
-@drawing(470, 330)
-def three_ways(d):
-    """Four rows. Plain decode reads all weights and writes one token. A batch reads them once and
-    writes a token of each of three texts. With few bits the box of weights is a third as wide, and
-    one token is written. With a draft the weights are read once, and three tokens of one text are
-    written.
+@drawing(470, 248)
+def one_reading(d):
+    """Three rows. Plain decode reads all weights and writes one token. A batch reads them once and
+    writes a token of each of three texts. With a draft the weights are read once, and three tokens
+    of one text are written.
     """
     d.text(150, 12, "the weights, read once", "muted", 13)
     d.text(392, 12, "what is written", "muted", 13)
-    for y, name, shown, width in (
-        (46, "plain", "weights", 126),
-        (128, "a batch", "weights", 126),
-        (210, "few bits", "W", 46),
-        (292, "a draft", "weights", 126),
-    ):
+    for y, name in ((46, "plain"), (128, "a batch"), (210, "a draft")):
         d.text_from(4, y, name, bold=True)
-        d.box(90, y - 22, width, 44, shown, "stream", 0.25)
-        d.arrow(98 + width, y, 316, y, "muted")
+        d.box(90, y - 22, 126, 44, "weights", "stream", 0.25)
+        d.arrow(224, y, 316, y, "muted")
     look = ("token", 0.12)
-    for y, tokens in ((34, "a"), (198, "a"), (280, "and")):
+    for y, tokens in ((34, "a"), (198, "and")):
         d.row(330, y, tokens, (30, 24), look, 34, mono=True)
     d.cells(330, 98, ("a", "q", "t"), (30, 19), look, (30, 21), size=13, mono=True)
     texts = ("text 1", "text 2", "text 3")
@@ -139,4 +133,35 @@ def overlap(p: Sequence[int], q: Sequence[int]):
         f"part below the model's p, {', '.join(map(str, p))}, is kept: {common} eighths in all. "
         f"The other {sum(q) - common} are rejected, and replacements add just as many where p is "
         "larger."
+    )
+
+
+def lengths(per_pass: Sequence[float], formula: Sequence[float], faster: Sequence[float]):
+    """Tokens per pass for each length of a draft, by the formula, too, and the gain in seconds."""
+    d, left, bottom, step = Drawing(470, 312, size=13), 44, 232, 50
+    unit = 190 / max(4.0, *per_pass, *formula, *faster)
+
+    def points(numbers: Sequence[float]) -> list[tuple[float, float]]:
+        return [(left + step * k, round(bottom - unit * y, 1)) for k, y in enumerate(numbers)]
+
+    d.line([(left, bottom), (left + step * (len(formula) - 1), bottom)], "muted", width=1.2)
+    for tick in range(1, 5):
+        d.text_to(left - 14, bottom - unit * tick, tick, "muted")
+    d.texts(left, bottom + 16, range(len(formula)), right=step, colour="muted")
+    d.text(left + step * 4, bottom + 36, "guesses in a draft", "muted")
+    d.line(points(formula), "muted", width=1.8, dashed=True)
+    d.line(points(faster), "key", width=1.4)
+    for x, y in points(per_pass):
+        d.circle(x, y, 5, "value", fill=1)
+    for x, y in points(faster):
+        d.circle(x, y, 4, "key", fill=1)
+    d.legend(4, 290, [("value", 1, "tokens per pass")])
+    d.text_from(170, 298, "– – the formula", "muted")
+    d.legend(318, 290, [("key", 1, "times faster")])
+    rows = zip(per_pass, formula, faster, strict=True)
+    told = [f"{k}: {n:.2f}, {f:.2f}, {t:.1f}" for k, (n, f, t) in enumerate(rows)]
+    return d.show(
+        "Dots, a dashed line and lower dots over the number of guesses in a draft: tokens per "
+        "pass, the same by the formula, and how many times faster. "
+        f"{'; '.join(told)}. The dots rise above the line; the lower ones soon level off."
     )

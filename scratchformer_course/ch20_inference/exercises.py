@@ -107,55 +107,7 @@ grouped_step = exercise(
     },
 )
 
-# --- 20.3: a scale for each row ------------------------------------------------------------------
-
-
-def right_quantise(w, bits):
-    scale = w.abs().amax(dim=1, keepdim=True) / (2 ** (bits - 1) - 1)
-    scale = torch.where(scale > 0, scale, 1.0)
-    return (w / scale).round().to(torch.int8), scale
-
-
-def _matrix(draw):
-    """Rows of very different size, with zeros in them, and an outlier of either sign."""
-    R, C = draw.size(1, 5, 20), draw.size(1, 6, 40)
-    w = normal(draw, R, C) * torch.tensor([[10.0 ** draw.randint(-7, 3)] for _ in range(R)])
-    w[draw.randrange(R), draw.randrange(C)] *= draw.choice([0.0, -30.0, 30.0])
-    return w, draw.randint(2, 8)
-
-
-quantise = exercise(
-    "20.3",
-    "quantise(w: (R, C), bits) -> whole numbers (R, C) in int8, scale (R, 1); whole · scale ≈ w",
-    cases=(
-        (torch.tensor([[0.46, -1.4, 0.3], [2.8, 0.1, 0.0]]), 4),
-        (torch.tensor([[0.4, -1.27], [0.0, 0.0]]), 8),
-    ),
-    more=drawn(20, _matrix, ties=False),
-    praise="`quantise` is right: a scale for each row, one bit for the sign, and zeros stay zero.",
-    right=[right_quantise],
-    hints=[
-        "Which whole number must a row's largest weight become, in size? What is the scale then?",
-        "Divide `w.abs().amax(dim=1, keepdim=True)` by 2 ** (bits - 1) - 1, put 1 where that is 0, "
-        "and turn `(w / scale).round()` into ...",
-    ],
-    question=number(
-        "A row is 0.46, −1.4, 0.3 and `bits` is 4. Which whole number does 0.46 become?",
-        lambda f: f(*quantise.cases[0])[0][0, 0],
-        digits=0,
-    ),
-    mistakes={
-        "amax(dim=1, keepdim=True) -> max().expand(len(w), 1)": "All rows share the scale of "
-        "the largest weight: take the largest of each row",
-        "(2 ** (bits - 1) - 1) -> 2 ** (bits - 1)": "With one bit for the sign the largest "
-        "whole number is 2 ** (bits - 1) - 1",
-        ".round() -> ": "`.to(torch.int8)` cuts the fraction off: round first",
-        "w.abs() -> w": "The scale comes from the largest weight, but a negative one may be "
-        "larger in size: take `abs` first",
-    },
-)
-
-# --- 20.4: keep or replace -----------------------------------------------------------------------
+# --- 20.3: keep or replace -----------------------------------------------------------------------
 
 
 def right_accepted(p, q, draft, u):
@@ -175,7 +127,7 @@ def _drafts(draw):
 
 
 accepted = exercise(
-    "20.4",
+    "20.3",
     "accepted(p: (k + 1, V), q: (k, V), draft, u) -> n, rest: (V,); of k drafted tokens the first "
     "n are kept, and the next one is drawn from rest",
     cases=(

@@ -103,6 +103,13 @@ def fewer_bits(model: GPT, tokenizer: CharTokenizer, stored: Mapping[str, Any]) 
     return LiveFigure("fewer_bits", settings, still, [exact(model, tokenizer)])
 
 
+def bits_of_shakespeare() -> LiveFigure:
+    """`fewer_bits` of the shipped model, for a page written by hand."""
+    name = "tiny-shakespeare"
+    model, tokenizer = GPT.pretrained(name), CharTokenizer.pretrained(name)
+    return fewer_bits(model, tokenizer, load_measurements("page_bits"))
+
+
 def exact(model: GPT, tokenizer: CharTokenizer) -> dict[str, Any]:
     """The model's description under a hash of its own, for which the site has the 16 bits."""
     description = describe(model, tokenizer)

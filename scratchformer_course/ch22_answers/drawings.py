@@ -2,12 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-import torch
-from jaxtyping import Float
-from torch import Tensor
-
-from scratchformer_course.ch22_answers.exact import RIGHT
-from scratchformer_course.ch22_answers.world import borrows
 from scratchformer_course.kit.canvas import Drawing
 
 
@@ -50,27 +44,30 @@ def ways(rows: Sequence[tuple[str, str, str, str]]):
     return d.show(f"Three ways to teach answers, one below the other. {' '.join(parts)}")
 
 
-def first_numbers(n: int, models: Mapping[str, Float[Tensor, "90 100 100"]]):
-    """For each model's p(a, b | n), a bar for each first number: right ones, wrong ones on top."""
+Bars = tuple[Sequence[int], Sequence[int]]  # a right and a wrong answer, in ten thousandths
+
+
+def first_numbers(n: int, models: Mapping[str, Bars]):
+    """For each model a bar for each first number of its answers to n: right, wrong ones on top."""
     d = Drawing(470, 20 + 124 * len(models))
     wide, parts = 450 / (n + 1), []
-    hard = borrows(torch.tensor(n), torch.arange(n + 1)).tolist()
-    for i, (name, p) in enumerate(models.items()):
+    hard = [n % 10 < a % 10 for a in range(n + 1)]
+    for i, (name, (right, wrong)) in enumerate(models.items()):
         low = 100 + 124 * i
-        good, every = (x.sum(dim=2)[n - 10, : n + 1].tolist() for x in (p * RIGHT, p))
+        every = [r + w for r, w in zip(right, wrong, strict=True)]
         d.text_from(10, low - 88, name, bold=True, size=15)
         d.line([(10, low), (460, low)], "muted", width=0.8)
         for a in range(n + 1):
             x = 10 + wide * (a + 0.5)
-            right, top = (low - 78 * share / max(every) for share in (good[a], every[a]))
-            if right < low - 0.3:
-                d.line([(x, low), (x, right)], "value", width=0.8 * wide)
-            if top < right - 0.3:
-                d.line([(x, right), (x, top)], "key", width=0.8 * wide)
+            middle, top = (low - 78 * share / max(every) for share in (right[a], every[a]))
+            if middle < low - 0.3:
+                d.line([(x, low), (x, middle)], "value", width=0.8 * wide)
+            if top < middle - 0.3:
+                d.line([(x, middle), (x, top)], "key", width=0.8 * wide)
             if hard[a]:
                 d.line([(x - wide / 2, low + 5), (x + wide / 2, low + 5)], "muted", width=4)
-        needed = sum(share for share, borrow in zip(good, hard, strict=True) if borrow)
-        parts.append(f"{name}: {sum(good):.2f} right, of which {needed:.2f} need a borrow")
+        needed = sum(share for share, borrow in zip(right, hard, strict=True) if borrow)
+        parts.append(f"{name}: {sum(right) / 1e4:.2f} right, with a borrow {needed / 1e4:.2f}")
     for a in (0, n // 2, n):
         d.text(10 + wide * (a + 0.5), d.height - 12, a, "muted", 13)
     return d.show(

@@ -1,7 +1,8 @@
 """The exercises of chapter 22, answers."""
 
+import math
+
 import torch
-from torch.nn import functional as F
 
 from scratchformer_course.kit.checks import exercise, number
 from scratchformer_course.kit.checks.cases import drawn, integers, normal
@@ -47,86 +48,80 @@ answer_targets = exercise(
 )
 
 
-def right_dpo_loss(chosen, rejected, chosen_start, rejected_start, beta):
-    gain = (chosen - chosen_start) - (rejected - rejected_start)
-    return -F.logsigmoid(beta * gain).mean()
+def right_advantages(r, label):
+    same = label[:, None] == label  # (N, N)
+    return r - (same * r).sum(dim=1) / same.sum(dim=1)
 
 
-def _compared(draw):
-    N, scale = draw.size(1, 5, 40), draw.choice([0.1, 5.0, 300.0])
-    return *(normal(draw, N, scale=scale) for _ in range(4)), draw.choice([0.05, 0.3, 1.0, 4.0])
+def _labelled(draw):
+    N, labels = draw.size(1, 12, 40), draw.choice([1, 2, 5])
+    return normal(draw, N, scale=3.0), integers(draw, labels, N)
 
 
-dpo_loss = exercise(
+advantages = exercise(
     "22.2",
-    "dpo_loss(chosen, rejected, chosen_start, rejected_start: (N,), beta) -> a number",
-    cases=(
-        (*torch.tensor([[-3.0], [-3.0], [-4.0], [-2.0]]), 0.5),
-        (*torch.tensor([[-900.0, -2.0], [-2.0, -900.0], [0.0, 0.0], [0.0, 0.0]]), 1.0),
-    ),
-    more=drawn(12, _compared),
-    praise="`dpo_loss` is right, for pairs that lie 900 nats apart too.",
-    slopes=("chosen", "rejected"),
-    right=[right_dpo_loss],
+    "advantages(r: (N,), label: (N,) integers) -> (N,), each reward less the mean of its label's",
+    cases=((torch.tensor([1.0, 1.0, 0.0, 0.5]), torch.tensor([7, 3, 7, 3])),),
+    more=drawn(12, _labelled),
+    praise="`advantages` is right: what all answers with one label have in common is gone.",
+    right=[right_advantages],
     hints=[
-        "What is the loss of a model that has not changed since the start, for every pair?",
-        "How much likelier has the chosen answer become, less the same for the rejected one? Put "
-        "beta times this difference into `F.logsigmoid`, and ...",
+        "If every answer to one question got 10 more, what should change?",
+        "`label[:, None] == label` says for each answer which ones it is compared with. The mean "
+        "is the sum of their rewards, divided by ...",
     ],
     question=number(
-        "One pair: ln p of the chosen answer rose from −4 to −3, that of the rejected one fell "
-        "from −2 to −3, and beta is 0.5. What is the loss?",
-        lambda f: f(*dpo_loss.cases[0]),
-        digits=3,
+        "Four answers have the rewards 1, 1, 0 and 0.5, and the labels 7, 3, 7 and 3. What is the "
+        "second advantage?",
+        lambda f: f(*advantages.cases[0])[1],
+        digits=2,
     ),
     mistakes={
-        "beta * gain -> -beta * gain": "The loss falls when the rejected answer becomes "
-        "likelier: chosen and rejected have changed places",
-        "(chosen - chosen_start) - (rejected - rejected_start) -> chosen - rejected": "The "
-        "start is missing: a pair counts by how much it has changed",
-        "-F.logsigmoid(beta * gain) -> -beta * F.logsigmoid(gain)": "beta is outside the "
-        "sigmoid: it belongs to the difference inside",
+        " - (same * r).sum(dim=1) / same.sum(dim=1) -> ": "These are the rewards themselves: the "
+        "mean of the label is missing",
+        "(same * r).sum(dim=1) / same.sum(dim=1) -> r.mean()": "All answers share one mean: each "
+        "label has its own, over its own answers",
+        " / same.sum(dim=1) -> ": "This subtracts the sum of a label's rewards: divide by how "
+        "many answers have the label",
     },
 )
 
 
-def right_advantages(r, log_p, log_start, beta, group):
-    r = r - beta * (log_p - log_start)
-    mean = r.view(-1, group).mean(dim=1)  # (N / group,)
-    return r - mean.repeat_interleave(group)
+def right_pass_at(right, k):
+    n = right.shape[1]
+    counts = right.sum(dim=1).tolist()
+    missed = [math.comb(n - c, k) / math.comb(n, k) for c in counts]
+    return 1 - sum(missed) / len(missed)
 
 
-def _groups(draw):
-    group, n = draw.size(1, 4, 12), draw.size(1, 4, 6)
-    r, log_p, log_start = (normal(draw, group * n, scale=3.0) - i for i in (0, 3, 5))
-    return r, log_p, log_start, draw.choice([0.0, 0.02, 0.5, 3.0]), group
+def _tried(draw):
+    Q, n = draw.size(1, 5, 30), draw.size(3, 9, 60)
+    return integers(draw, 2, Q, n) * integers(draw, 2, Q, n) > 0, draw.randint(1, n)
 
 
-advantages = exercise(
+pass_at = exercise(
     "22.3",
-    "advantages(r, log_p, log_start: (N,), beta, group) -> (N,), penalised and without the mean",
-    cases=((*torch.tensor([[1.0, 0.0], [-2.0, -3.0], [-4.0, -3.0]]), 0.25, 2),),
-    more=drawn(12, _groups),
-    praise="`advantages` is right: what all answers of a group have in common is gone.",
-    right=[right_advantages],
+    "pass_at(right: (Q, n) bool, k: 1 to n) -> the chance that one of k tries is right, mean",
+    cases=((torch.tensor([[1, 0, 0, 0], [1, 1, 1, 0]]) > 0, 2),),
+    more=drawn(12, _tried),
+    praise="`pass_at` is right: k of the n tries, drawn without putting any back.",
+    right=[right_pass_at],
     hints=[
-        "If every answer of a group got 10 more, what should change?",
-        "Subtract beta times (log_p − log_start) from r. Then subtract from each `group` its ...",
+        "Of four tries one is right. How many pairs of them are there, and how many miss?",
+        "With c right among n, `math.comb(n - c, k)` of the `math.comb(n, k)` choices hold no "
+        "right one. Take the share for each row, and only then ...",
     ],
     question=number(
-        "A group of two answers has the rewards 1 and 0. Their ln p is now −2 and −3, it was −4 "
-        "and −3 at the start, and beta is 0.25. What is the first advantage?",
-        lambda f: f(*advantages.cases[0])[0],
-        digits=3,
+        "Two questions, four tries each: one try is right for the first, three for the second. "
+        "What is pass@2?",
+        lambda f: f(*pass_at.cases[0]),
+        digits=2,
     ),
     mistakes={
-        " - mean.repeat_interleave(group) -> ": "These are the rewards themselves: the group's "
-        "mean is missing",
-        "mean.repeat_interleave(group) -> r.mean()": "All groups share one mean: each question "
-        "has its own, over its own answers",
-        "r - beta -> r + beta": "The penalty has the wrong sign: an answer that has become "
-        "likelier than at the start gets less",
-        "r = r - beta -> penalty = beta\nreturn r - -> return r - penalty -": "The penalty "
-        "comes after the mean here, and has none subtracted: subtract it first",
+        "math.comb(n - c, k) / math.comb(n, k) -> (1 - c / n) ** k": "Each try is put back before "
+        "the next is drawn: count the choices of k different tries",
+        "return 1 - -> return": "This is the chance that all k tries miss: subtract it from 1",
+        "right.sum(dim=1).tolist() -> [int(right.sum()) // len(right)]": "The questions are "
+        "averaged first: compute each row's chance, then their mean",
     },
 )

@@ -1,4 +1,5 @@
-// A stored film: one question asked of a model that continues, and of one that answers.
+// Stored films: one question asked of a model that continues, and of one that answers; and what the
+// answers become when the reader sets the reward.
 
 course.define("ch22_answers", () => {
   const { el, sliderOver, note, format, title, newStatus, choice, drawing, words } = course.live;
@@ -99,6 +100,49 @@ course.define("ch22_answers", () => {
     ]);
   }
 
+  // pupils: [name, runs]; the first run is the model before any reward
+  function tunedReward({ n, pupils }) {
+    const host = el("div.sx-ans-out");
+    const runs = () => pupils[who.at()][1];
+    const of = (key) => [...new Set(pupils[0][1].slice(1).map((run) => run[key]))];
+    const [worths, betas] = [of("worth"), of("beta")];
+    const names = pupils.map(([name]) => `${name} pupils`);
+    const who = choice("Pupils", names, () => draw(), 0);
+    const penalties = betas.map((beta) => (beta ? `β = ${beta}` : "no KL penalty"));
+    const penalty = choice("KL penalty", penalties, () => draw(), 0);
+    const worth = sliderOver("A right answer that borrows earns", worths.map(String), draw, 0);
+
+    const shares = ({ right, with_borrow: borrow }) =>
+      `Right: ${format(right, 2)}. Of the right answers ${format(borrow, 2)} borrow.`;
+
+    function draw() {
+      const [wanted, beta] = [worths[worth.get()], betas[penalty.at()]];
+      const before = runs()[0];
+      const after = runs().find((run) => run.worth === wanted && run.beta === beta);
+      host.replaceChildren(
+        title(`Before the reward: ${n}?`),
+        bars(n, before.bars, "model before the reward"),
+        newStatus(shares(before)),
+        title("After it"),
+        bars(n, after.bars, "model after the reward"),
+        newStatus(shares(after)),
+      );
+    }
+
+    draw();
+    return el("div.sx-ans", [
+      el("div.sx-bar.sx-ans-start", [who.element, penalty.element]),
+      worth.element,
+      host,
+      note(
+        `Each bar is the chance of a first number in the answers to ${n}, to its own scale: green ` +
+          "right, orange wrong. Grey marks show where the sum needs a borrow. A right answer " +
+          "without a borrow earns 1. The shares are of all 90 questions. Stored runs of one seed.",
+      ),
+    ]);
+  }
+
   course.figures.answers = answers;
+  course.figures.tuned_reward = tunedReward;
   return { judge };
 });

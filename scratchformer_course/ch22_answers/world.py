@@ -2,8 +2,9 @@
 
 A page has 18 characters. A sheet holds questions that nobody answers, "85?" and a line break, again
 and again. A notebook holds two sums such as "85=47+38": a pupil splits a number into two. The
-first part is any number up to it, and where the subtraction needs a borrow the pupil forgets it
-in 60 % of the sums, and writes "85=47+48". Numbers always have two digits.
+first part is any number up to it, and where the subtraction needs a borrow a forgetful pupil
+forgets it in 60 % of the sums, and writes "85=47+48". A careful one never does. Numbers always
+have two digits.
 """
 
 import torch
@@ -16,7 +17,7 @@ CHARACTERS = "0123456789+=?\n"
 ID = {c: i for i, c in enumerate(CHARACTERS)}
 NEWLINE, PLUS, EQUALS, ASK = (ID[c] for c in "\n+=?")
 PAGE, PROMPT, ANSWER = 18, 3, 5  # characters: a page, "85?", "47+38"
-FORGETS = 0.6
+FORGETS, CAREFUL = 0.6, 0.0  # how often a borrow is forgotten
 NUMBERS = torch.arange(10, 100)
 
 
@@ -56,28 +57,31 @@ def answer(a: Int[Tensor, " N"], b: Int[Tensor, " N"]) -> Int[Tensor, "N 6"]:
     return torch.cat([digits(a), plus, digits(b), newline], dim=1)
 
 
-def by_pupils(n: Int[Tensor, " N"], generator: torch.Generator) -> Int[Tensor, "N 6"]:
-    """What pupils write for each number."""
+def by_pupils(
+    n: Int[Tensor, " N"], generator: torch.Generator, forgets: float = FORGETS
+) -> Int[Tensor, "N 6"]:
+    """What pupils write for each number, if they forget this share of the borrows."""
     a = (torch.rand(len(n), generator=generator) * (n + 1)).long()
-    forgotten = borrows(n, a) & (torch.rand(len(n), generator=generator) < FORGETS)
+    forgotten = borrows(n, a) & (torch.rand(len(n), generator=generator) < forgets)
     return answer(a, n - a + 10 * forgotten)
 
 
-def pages(size: int, generator: torch.Generator) -> Int[Tensor, "B 18"]:
+def pages(size: int, generator: torch.Generator, forgets: float = FORGETS) -> Int[Tensor, "B 18"]:
     """Pages to learn from: half of them sheets, half of them notebooks."""
     n = any_numbers(2 * size, generator)
-    notebooks = torch.cat([ask(n, EQUALS), by_pupils(n, generator)], dim=1).view(size, PAGE)
+    sums = torch.cat([ask(n, EQUALS), by_pupils(n, generator, forgets)], dim=1)
+    notebooks = sums.view(size, PAGE)
     n = any_numbers(5 * size, generator)
     lines = torch.cat([ask(n), torch.full((len(n), 1), NEWLINE)], dim=1)
     sheets = lines.view(size, -1)[:, :PAGE]
     return torch.where(torch.rand(size, 1, generator=generator) < 0.5, sheets, notebooks)
 
 
-def demonstrations(size: int, seed: int) -> Int[Tensor, "N 9"]:
+def demonstrations(size: int, seed: int, forgets: float = FORGETS) -> Int[Tensor, "N 9"]:
     """Questions with pupils' answers: "85?47+38" and a line break."""
     generator = torch.Generator().manual_seed(1000 + seed)
     n = any_numbers(size, generator)
-    return torch.cat([ask(n), by_pupils(n, generator)], dim=1)
+    return torch.cat([ask(n), by_pupils(n, generator, forgets)], dim=1)
 
 
 def read(ids: Int[Tensor, "N T"]) -> tuple[Tensor, Tensor, Tensor, Tensor]:

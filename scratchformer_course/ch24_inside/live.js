@@ -1,5 +1,5 @@
 // A stored film of one run on songs: the loss, the maps of eight heads on one song, and the notes
-// that are expected. At its end heads can be silenced, each choice of them, since all are stored.
+// that are expected. At its end heads can be averaged, each choice of them, since all are stored.
 
 course.define("ch24_inside", () => {
   const { el, shadedMap, button, sliderOver, note, format, listed, title, table } = course.live;
@@ -24,7 +24,7 @@ course.define("ch24_inside", () => {
     return [right.length, isRepeat.filter(Boolean).length];
   }
 
-  // What is on show: a frame of the run, or its end without the silenced heads
+  // What is on show: a frame of the run, or its end with the mean of some heads
   function shown({ song, frames, losses, best: all, second }, step, silenced) {
     const frame = frames[step];
     if (!silenced) return frame;
@@ -45,8 +45,8 @@ course.define("ch24_inside", () => {
     const end = `${right} of ${total} repeated notes expected.`;
     if (!names.length) return `Step ${frame.step}, all heads: loss ${loss}, ${end}`;
     const before = format(frames.at(-1).loss, 2);
-    const who = names.length === heads.length ? "any head" : `head ${listed(names)}`;
-    return `Without ${who}: loss ${loss} instead of ${before}, ${end}`;
+    const who = names.length === heads.length ? "every head" : `head ${listed(names)}`;
+    return `With the mean of ${who}: loss ${loss} instead of ${before}, ${end}`;
   }
 
   // ---- the figure ----
@@ -114,10 +114,10 @@ course.define("ch24_inside", () => {
         const isOut = Boolean((silenced >> i) & 1);
         const value = i < 4 ? frame.before[i] : frame.after[i - 4];
         const colour = i < 4 ? "query" : "key";
-        score.textContent = isOut ? "off" : format(value, 2);
+        score.textContent = isOut ? "mean" : format(value, 2);
         tile.setAttribute("aria-pressed", String(isOut));
         const what = i < 4 ? "weight on the note before" : "induction score";
-        describe(tile, `Silence head ${name}, ${what} ${format(value, 2)}`);
+        describe(tile, `Average head ${name}, ${what} ${format(value, 2)}`);
         picture.replaceChildren(
           el("svg:path", { d: `M0 0L${n} ${n}H0z`, class: "sx-song-half" }),
           ...shadedMap(n, SHADES, shadeOf(frame.maps[i]), { fill: `var(--sx-${colour})` }),
@@ -162,7 +162,7 @@ course.define("ch24_inside", () => {
       ]),
       region("div.sx-song-out", "Song", strip),
       note(
-        "Press a head to silence it: its mean over many songs stands in for what it gives. " +
+        "Press a head to average it: its mean over many songs stands in for what it gives. " +
           "Below the song stands the note that the model expects there: green, it repeats what it " +
           "has heard, orange, it should have; grey, nothing could be copied. A stored run.",
       ),

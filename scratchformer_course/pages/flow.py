@@ -38,7 +38,7 @@ BESIDE = {  # a name, and its chapters: what is no part of the way from a prompt
     "BERT": ("13",),
     "translation": ("14",),
     "scale": ("15", "16", "17"),
-    "today": ("18", "19", "20", "22"),
+    "today": ("18", "19", "20", "21", "22", "23"),
     "craft": ("24", "25"),
 }
 

@@ -77,6 +77,10 @@ WRONG = {
         "x.float() -> x.detach().float()",
         "weight * (wide -> (weight.float() * wide",
     ],
+    "top_two": [
+        "p.topk(2).indices -> p[:, :16].topk(2).indices",
+        "kept.sum(dim=-1, keepdim=True) -> kept.sum(dim=-1, keepdim=True).half().float()",
+    ],
     "accepted": [
         "in enumerate(draft) -> in enumerate(draft[:8])\nlen(draft), -> len(draft[:8]),",
         ">= p[i, token] -> > p[i, token]",

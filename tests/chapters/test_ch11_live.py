@@ -1,4 +1,6 @@
-"""The time machine: its checkpoints are of the recorded run, its JavaScript gives PyTorch's."""
+"""The time machine: its checkpoints are of the recorded run, its JavaScript gives PyTorch's; and
+the valley, whose path is Python's.
+"""
 
 import random
 
@@ -10,11 +12,14 @@ from scratchformer.attention import recorded_attention
 from scratchformer.generation import generate
 from scratchformer.models import GPT, GPTConfig
 from scratchformer.tokenizers import CharTokenizer
+from scratchformer_course.ch11_training.exercises import right_looks_back
+from scratchformer_course.ch11_training.live import descend, valley
 from scratchformer_course.ch11_training.stored_steps import load_checkpoints, training_record
 from scratchformer_course.page_model import describe
 from tests.node import Node
 
-in_node = Node("page_model/model.js", "page_model/tokenizer.js", time="ch11_training/live.js")
+SCRIPTS = {"time": "ch11_training/live.js", "valley": "ch11_training/valley.js"}
+in_node = Node("page_model/model.js", "page_model/tokenizer.js", **SCRIPTS)
 LOOK = """return input.given.map(([described, prompt, rules]) => {
   const model = course.model.load(described);
   const tokenizer = course.tokenizer.load(described.tokenizer);
@@ -58,3 +63,30 @@ def test_attention_losses_and_greedy_text_are_pytorchs_for_models_of_any_size():
             assert a == pytest.approx(b, abs=1e-4)
         assert ours["losses"] == pytest.approx(nats, abs=1e-3)
         assert ours["text"] == text
+
+
+def test_the_number_below_a_map_is_its_largest_mean_weight_at_one_of_four_distances():
+    generator, given, expected = torch.Generator().manual_seed(0), [], []
+    for T in (2, 3, 5, 9, 26):
+        scores = torch.randn(T, T, generator=generator).masked_fill(
+            torch.ones(T, T).triu(1) > 0, -9
+        )
+        weights = (3 * scores).softmax(dim=1)
+        given.append([weights.flatten().tolist(), T])
+        means = [right_looks_back(weights[None, None], k).item() for k in range(1, min(5, T))]
+        expected.append((max(means), 1 + means.index(max(means))))
+    body = "return input.given.map(([weights, T]) => time.lookBack(weights, T))"
+    for shown, (weight, distance) in zip(in_node(body, given=given), expected, strict=True):
+        assert shown["weight"] == pytest.approx(weight, abs=1e-5)
+        assert shown["distance"] == distance
+    assert in_node("return time.lookBack([1], 1).weight") == 0
+
+
+def test_the_path_in_the_valley_is_pythons_at_every_rate_and_momentum():
+    pairs = [(0.07, 0.0), (0.1, 0.5), (0.085, 0.0), (0.005, 0.95), (0.14, 0.3)]
+    body = "return input.pairs.map(([rate, keep]) => valley.descend(rate, keep, input.settings))"
+    paths = in_node(body, pairs=pairs, settings=valley().settings)
+    for shown, pair in zip(paths, pairs, strict=True):
+        assert len(shown) == 21
+        for place, expected in zip(shown, descend(*pair), strict=True):
+            assert place == pytest.approx(expected, rel=1e-9)

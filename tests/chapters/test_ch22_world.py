@@ -8,6 +8,7 @@ import torch
 from scratchformer_course.ch22_answers import exact
 from scratchformer_course.ch22_answers.old_english import LESSONS, sounds_old
 from scratchformer_course.ch22_answers.world import (
+    CAREFUL,
     EQUALS,
     FORGETS,
     NUMBERS,
@@ -53,6 +54,8 @@ def test_pupils_forget_borrows_and_the_chances_of_what_they_write_are_exact():
     assert form.all() and (a <= n).all() and (b[~borrow] == (n - a)[~borrow]).all()
     wrong = b[borrow] - (n - a)[borrow]
     assert set(wrong.tolist()) == {0, 10}
+    careful = by_pupils(n, torch.Generator().manual_seed(1), CAREFUL)
+    assert is_right(torch.cat([ask(n), careful], 1)).all()
     assert (wrong == 10).float().mean().item() == pytest.approx(FORGETS, abs=0.02)
     counted = torch.zeros(100, 100, dtype=torch.double)
     counted.index_put_((a, b), torch.ones(len(a), dtype=torch.double), accumulate=True)

@@ -27,9 +27,12 @@ from scratchformer_course.ch16_scaling.live import wasted
 from scratchformer_course.ch19_since_gpt2.live import PARTS, lines
 from scratchformer_course.ch20_inference.counts import describe_counts, guess, unpacked
 from scratchformer_course.ch20_inference.live import BITS, PASSAGE, size
+from scratchformer_course.ch23_thinking.cups import CUP, NAMES, games
+from scratchformer_course.ch23_thinking.live import score
 from scratchformer_course.ch24_inside.live import copied, repeats, silence
 from scratchformer_course.measurements import load_measurements
 from scratchformer_course.page_model.fewer_bits import SHARED, rounded
+from scratchformer_course.pages.side_by_side.live import kept
 from tests.node import Node
 
 MODEL = [f"page_model/{name}.js" for name in ("model", "tokenizer", "explorer")]
@@ -339,6 +342,13 @@ def answers_of_a_set_of_switches(draw):
             yield (answers, on), list(on)
 
 
+@figure("pages/side_by_side/live", "F.kept")
+def bytes_kept_of_a_text(draw):
+    for model in load_measurements("models_of_today")["of"].values():
+        for tokens in (1, 100, 5000, draw.randint(1, 10**6)):
+            yield (model, tokens), kept(model, tokens)
+
+
 @figure("ch20_inference", "(texts, text, n) => F.guess(F.unpack(texts), text, n)")
 def guesses_of_the_draft(draw):
     texts, text = describe_counts()["tables"], PASSAGE + "zq?zzqqx"
@@ -396,6 +406,22 @@ def answers_to_85(draw):
         yield (text,), {"right": True, "borrow": False}
     for text in ("4++38", "40?\n62?"):
         yield (text,), None
+
+
+@figure("ch23_thinking", "F.followed", 0)
+def a_ball_under_five_cups(draw):
+    prompts, cups = games(20, torch.Generator().manual_seed(draw.randrange(1000)))
+    for prompt, after in zip(prompts.tolist(), cups.tolist(), strict=True):
+        game = f"{prompt[0] - CUP + 1}{''.join(map(str, prompt[1:-1]))}"
+        yield (NAMES[:CUP], game), [ball - CUP for ball in (prompt[0], *after)]
+
+
+@figure("ch23_thinking", "F.score", 0)
+def games_that_two_models_have_right(draw):
+    shown = load_measurements("thinking")["film"]["shown"]
+    once, written = score(shown)
+    rows = [[game, says, text.replace(" ", "")] for game, says, text in shown]
+    yield (NAMES[:CUP], rows), {"once": once, "written": written}
 
 
 @figure("ch24_inside", "(song, best) => [F.repeats(song), ...F.copied(song, best)]", 0)

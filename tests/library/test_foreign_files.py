@@ -7,11 +7,6 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from scratchformer.diagnosis import diagnose
-from scratchformer.diagnosis.transformers_calls import (
-    cache_of_transformers,
-    padding_of_transformers,
-)
 from scratchformer.models import GPT, Llama
 
 SIZE = {"vocab_size": 29, "hidden_size": 32, "intermediate_size": 40, "num_hidden_layers": 2}
@@ -152,34 +147,3 @@ def test_a_config_that_was_edited_counts_more_than_the_header_of_our_own_file(tm
     config = json.loads((tmp_path / "ours" / "config.json").read_text()) | {"rope_theta": 500.0}
     (tmp_path / "ours" / "config.json").write_text(json.dumps(config))
     assert Llama.from_pretrained(tmp_path / "ours").config.rope_base == 500
-
-
-def hybrid(kind, **sizes):
-    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
-    names = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
-    config = transformers.AutoConfig.for_model(kind, **SIZE, head_dim=8, **names, **sizes)
-    torch.manual_seed(0)
-    return transformers.AutoModelForCausalLM.from_config(config).eval()
-
-
-MAMBA = {"mamba_d_state": 8, "mamba_headdim": 8, "n_mamba_heads": 8, "mamba_ngroups": 1}
-ZAMBA = {"layers_block_type": ["hybrid"] * 2, "hybrid_layer_ids": [0, 1], "num_mem_blocks": 1}
-GRIFFIN = {"lru_width": 32, "block_types": ["recurrent", "attention"], "attention_window_size": 16}
-
-
-@pytest.mark.parametrize(
-    "kind, sizes, test, verdict, words",
-    [
-        ("zamba2", MAMBA | ZAMBA | {"chunk_size": 8}, "shared weights", "passed", ""),
-        ("recurrent_gemma", GRIFFIN, "cache", "left out", "returns none: give cache="),
-        ("recurrent_gemma", GRIFFIN, "padding", "noted", "a state takes in the padding"),
-        ("falcon_mamba", {"state_size": 4}, "cache", "noted", "one token at a time"),
-    ],
-)
-def test_a_hybrid_is_not_called_ill_for_what_it_never_promised(kind, sizes, test, verdict, words):
-    model = hybrid(kind, **sizes)
-    calls = {"cache": cache_of_transformers(model), "padding": padding_of_transformers(model)}
-    report = diagnose(model, context_length=64, **calls)
-    assert report[test].verdict == verdict and words in str(report[test])
-    # Zamba's step does not clamp its time steps as its scan does: that is a fault, and found
-    assert report.faults == (["cache"] if kind == "zamba2" else [])

@@ -24,12 +24,13 @@ from scratchformer_course.ch11_training.stored_steps import load_checkpoints
 from scratchformer_course.ch13_bert.live import describe_bert
 from scratchformer_course.ch15_costs.live import costs
 from scratchformer_course.ch20_inference.counts import describe_counts
-from scratchformer_course.ch20_inference.live import draft_ahead, exact, fewer_bits
+from scratchformer_course.ch20_inference.live import draft_ahead, exact, fewer_bits, one_weight
 from scratchformer_course.kit.figure import LiveFigure
 from scratchformer_course.measurements import load_measurements
 from scratchformer_course.page_model import describe, explore
 from scratchformer_course.pages.flow import flow
 from scratchformer_course.pages.opening_film import opening_film
+from scratchformer_course.pages.side_by_side.live import diff
 from scratchformer_course.pages.talk_page import talk
 from scratchformer_course.tab_trainer import race
 from tests.site.browsing import open_folds
@@ -225,6 +226,11 @@ def three_bits(page: Any) -> None:
     page.locator(".sx-status").get_by_text("16 bits").wait_for(timeout=60_000)
 
 
+def choose_two(page):
+    page.get_by_label("First model").select_option("GPT-2")
+    page.get_by_label("Second model").select_option("DeepSeek-V4 Flash")
+
+
 class Figure(NamedTuple):
     """Where a figure comes from, and what a reader may do with it."""
 
@@ -260,6 +266,7 @@ STORED = {
     "rungs_write": doing(Model=7),
     "two_scenes": doing("YORK:", "4.2", Scene_1=LONG_WORDS + "\nDUKE "),
     "time_machine": doing(Steps_of_training=15),
+    "valley": doing("Next step", Rate=10),
     # as many gaps as fit, and words that the model does not know
     "fill_gaps": doing(English="a _ _ must _ _ the tiger", German="_ _ _ Donaudampfschiff"),
     "turned_texts": doing(Object_first=4),
@@ -269,6 +276,8 @@ STORED = {
     "law": doing("Train it", "Show all sizes"),
     "lines": gate_and_sky,
     "answers": doing("base model", Question=7),
+    "tuned_reward": doing("careful pupils", "β = 0.3", A_right_answer_that_borrows_earns=3),
+    "cups": doing("Swap", "4", "Ask a model", "Let it write"),
     "silence": lambda page: page.locator(".sx-song-tiles button").nth(2).click(),
     "two_curves": doing("A is broken", "Next pair"),
     # SmolLM2's, as recorded: tests/site/test_real_endings.py loads a model into them
@@ -276,7 +285,6 @@ STORED = {
     "all_heads": lambda page: page.locator("[data-row='3'][data-column='11']").focus(),
     "five_rules": doing("τ = 1.5, m = 0.1"),
     "tab_speed": lambda page: page.get_by_label("Last forecast, in tokens a second").fill("7"),
-    "one_weight": doing("its neighbour", "2 bits"),
     "capital_patch": doing("24.4"),
     "far_start": doing("float64", "queries alone", The_text_begins_at=8),
     "clinic": doing("May a later token matter?", "Heads are merged by a bare reshape"),
@@ -289,12 +297,14 @@ FIGURES = {
     "flow": Figure(
         lambda: flow(lambda n: (f"{n}.html", "A title")), lambda page: page.keyboard.press("Home")
     ),
+    "model_diff": Figure(diff, choose_two),
     "talk": Figure(talk, doing("number", "The, 15.2 %")),
     "heads_out": Figure(lambda: stored("07", "explorer"), doing("Switch off head 1 of block 1")),
     "draft_ahead": Figure(lambda: draft_ahead(*shipped()), write_ahead),
     "fewer_bits": Figure(
         lambda: fewer_bits(*shipped(), load_measurements("page_bits")), three_bits
     ),
+    "one_weight": Figure(one_weight, doing("its neighbour", "2 bits")),
     "explorer": Figure(lambda: explore(*shipped(), PROMPT), doing()),
     "patching": Figure(
         patching, lambda page: page.locator(".sx-status", has_text="Computed").wait_for()

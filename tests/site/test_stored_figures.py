@@ -24,6 +24,12 @@ def answers_of_base(settings):
     return [answer.replace("\n", "⏎") for answer in base[7]["answers"]]
 
 
+def shares_of_a_reward(settings):
+    runs = settings["pupils"][1][1]
+    run = next(run for run in runs[1:] if (run["worth"], run["beta"]) == (8, 0.3))
+    return [f"Of the right answers {run['with_borrow']:.2f} borrow"]
+
+
 def without_a_head(settings):
     number, notes = 1 << 2, len(settings["song"])
     best = settings["best"][(notes - 1) * number : (notes - 1) * (number + 1)]
@@ -48,7 +54,10 @@ TOLD = {
     "law": lambda _: ["Hide the law", "The best size is"],
     "lines": said_by_gate,
     "answers": answers_of_base,
+    "tuned_reward": shares_of_a_reward,
+    "cups": lambda _: ["Right in", "Of 200 games it has 64 right", "it has 200 right"],
     "silence": without_a_head,
+    "model_diff": lambda _: ["lacks 4 of the ten for GPT-2", "a table of 1,024", "36.9 kB"],
     "two_curves": lambda _: ["Pair 2 of 8"],
     "clinic": lambda settings: [settings["patients"][0]["asked"][0] or "✓ as it should be"],
 }

@@ -38,10 +38,15 @@ course.define("view_attention", () => {
     describe(element, "Heads: rows are blocks");
     roving(element, (row, column) => rows[row]?.[column]);
     const mark = (layer, head) => press(rows.flat(), layer * H + head, true);
-    function show(attention, T) {
+    // tell(weights) gives a few letters below a head's picture
+    function show(attention, T, tell = (_weights) => "") {
       for (const [i, row] of rows.entries()) {
         for (const [h, headButton] of row.entries()) {
-          headButton.replaceChildren(picture(attention[i].subarray(h * T * T, (h + 1) * T * T), T));
+          const weights = attention[i].subarray(h * T * T, (h + 1) * T * T);
+          const told = tell(weights);
+          headButton.replaceChildren(picture(weights, T), told);
+          const name = `Block ${i + 1}, head ${h + 1}`;
+          headButton.setAttribute("aria-label", told ? `${name}: ${told}` : name);
         }
       }
     }

@@ -1,0 +1,1 @@
+"""Chapter 21, A memory of fixed size."""
