@@ -115,6 +115,14 @@ def lab_python(torch: str) -> Path:
     return python
 
 
+def ready_python() -> Path:
+    """The interpreter of an environment that is there, which is made if none is."""
+    is_lab = not is_ready(BOOK_ENVIRONMENT, "requirements.txt")
+    if is_lab and is_ready(LAB_ENVIRONMENT, "requirements-lab.txt"):
+        return python_of(LAB_ENVIRONMENT)
+    return book_python()
+
+
 def tool(name: str, *arguments: str | Path) -> None:
     """Run a module of the repository, such as tools.bundle, in the book's environment."""
     run(book_python(), "-m", name, *arguments)
@@ -203,6 +211,18 @@ def measure(name: str, *options: str) -> None:
     if name == "ship" and not options:
         raise SystemExit("measure ship: expected a model's name too, such as tiny-shakespeare")
     tool(f"lab.{name}", *options, "--write")
+
+
+@command
+def blank(folder: str = "mine") -> None:
+    """write five empty files into FOLDER (mine), to build a model alone"""
+    run(ready_python(), "-m", "scratchformer_course", "blank", folder)
+
+
+@command
+def climb(*words: str) -> None:
+    """how far your five files reach: FOLDER --rung N --watch --certificate NAME --verify FILE"""
+    run(ready_python(), "-m", "scratchformer_course", "climb", *words)
 
 
 @command

@@ -58,6 +58,7 @@ COURSE_ROOMS = {
     "real_model": {"kit", "page_model"},
     "a slice": {"kit", "measurements", "page_model", "tab_trainer", "real_model"},
     "teaching": {"kit", "a slice"},
+    "blank": {"kit", "teaching"},
 }
 SLICE_FILES = {"exercises.py", "drawings.py", "live.py", "live.js", "live.css", "model.py"}
 

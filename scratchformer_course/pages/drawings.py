@@ -107,7 +107,8 @@ def house():
     d.row(3, 8, ("notebooks", "book", "lab", "tools", "tests"), (90, 34), ("muted", 0.12), 96)
     d.box(3, 78, 474, 286, "", "muted", 0, dashed=True)
     d.text_from(14, 96, "scratchformer_course", "muted", mono=True)
-    d.box(14, 110, 367, 36, "teaching", "query")
+    d.box(14, 110, 230, 36, "teaching", "query")
+    d.box(270, 110, 111, 36, "blank", "query")
     d.text_from(18, 160, "one slice a chapter", "query")
     rooms = (*slices[:2], "…", *slices[-2:], "pages")
     d.row(14, 170, rooms, (68, 34), ("query", 0.12), 76.8)
@@ -124,6 +125,7 @@ def house():
         (86, 282, 86, 316),
         (240, 364, 240, 400),
         (201, 146, 201, 170),
+        (270, 128, 244, 128),
         (126, 262, 140, 262),
         (266, 262, 252, 262),
         (394, 204, 394, 316),
@@ -134,7 +136,8 @@ def house():
     d.texts(3, 484, legend, down=18, anchor="start")
     return d.show(
         "Six floors. On top stand notebooks, book, lab, tools and tests, which may import all "
-        "that is below. Under them lies scratchformer_course: first teaching, which knows the "
+        "that is below. Under them lies scratchformer_course: first blank, the empty files, which "
+        "knows teaching, and teaching, which knows the "
         f"slices; then the slices, one for each chapter, from {slices[0]} to {slices[-1]}, and "
         "pages for the other pages, with no arrow between them; then page_model, and "
         "beside it tab_trainer and real_model, which know it; "

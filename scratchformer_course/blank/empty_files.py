@@ -1,0 +1,34 @@
+"""`blank`: writes five empty files and a README into a folder, and never over a file."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+from pathlib import Path
+
+from scratchformer_course.blank.mine import FILES
+
+
+def blank(folder: Path) -> list[Path]:
+    """Copy the empty files; returns the new ones. FileExistsError, before any, if one is there."""
+    names = [*FILES, "README.md"]
+    if present := [name for name in names if (folder / name).exists()]:
+        raise FileExistsError(f"{folder} has {', '.join(present)} already: nothing was written")
+    folder.mkdir(parents=True, exist_ok=True)
+    source = Path(__file__).with_name("files")  # as text: nothing imports them from here
+    texts = {name: source / (f"{name}.txt" if name in FILES else name) for name in names}
+    return [Path(shutil.copyfile(text, folder / name)) for name, text in texts.items()]
+
+
+def main(arguments: list[str]) -> int:
+    """The command line; 2 if the folder has such files or cannot be written."""
+    parser = argparse.ArgumentParser(prog="blank", description="Write five empty files.")
+    parser.add_argument("folder", nargs="?", default="mine", type=Path)
+    folder = parser.parse_args(arguments).folder
+    try:
+        blank(folder)
+    except OSError as error:
+        print(error)
+        return 2
+    print(f"{folder} has five empty files. `python course.py climb {folder}` says how far they go.")
+    return 0
