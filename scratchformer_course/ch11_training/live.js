@@ -6,7 +6,8 @@
 // Needs: page_model/explorer.js page_model/views/attention.js
 
 course.define("ch11_training", () => {
-  const { el, button, format, percent, visible, sliderOver, title, note, scrolling, table } = course.live;
+  const { el, button, format, percent, visible, sliderOver, title, note, scrolling, table } =
+    course.live;
   const { listOf, newStatus, fold, listed, mean, player, describe, way, grouped } = course.live;
   const WINDOW = 26; // how many tokens fit a phone: of a longer prompt the last ones are shown
   const FARTHEST = 4; // characters that a head is asked to look back
