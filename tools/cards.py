@@ -16,7 +16,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from bs4 import BeautifulSoup, NavigableString, Tag
+from bs4 import BeautifulSoup, NavigableString
 
 from tools.pdf import ROOT, SITE, parts_of_course
 from tools.site_pages import KEPT, guess_of, read_page, target_of
@@ -59,7 +59,7 @@ class Deck:
                 fields = [self.html(term), self.html(term.find_next_sibling("dd"))]
                 self.terms.append((f"term {term['id']}", fields))
 
-    def html(self, *nodes: Tag) -> str:
+    def html(self, *nodes: Any) -> str:
         """The nodes as Anki shows them: its MathJax writes formulas, drawings are files."""
 
         def image(found: re.Match[str]) -> str:
@@ -71,7 +71,7 @@ class Deck:
             self.drawings[name] = svg
             return f'<img src="{name}" alt="{label[1]}">'
 
-        soup = BeautifulSoup("".join(map(str, nodes)), "html.parser")
+        soup: Any = BeautifulSoup("".join(map(str, nodes)), "html.parser")
         for node in soup.select(LEFT_OUT):
             node.decompose()
         for node in soup.find_all(True):
@@ -84,7 +84,7 @@ class Deck:
         text = re.sub(KEPT.format(r"(\d+)"), image, soup.decode(formatter="minimal"))
         return text.strip()
 
-    def guess(self, page: str, chapter: str, guess: Tag) -> Card:
+    def guess(self, page: str, chapter: str, guess: Any) -> Card:
         """A question with its choices; what answers it, as the page shows it."""
         name, question, choices, told = map(escape, guess_of(guess))
         answer = guess.find_next(class_="course-guess-answer", attrs={"data-question": name})
@@ -99,7 +99,7 @@ class Deck:
         ]
         return f"guess {page} {name}", fields
 
-    def line(self, line: Tag) -> str:
+    def line(self, line: Any) -> str:
         """A line with what is to be filled in; empty if it has nothing of that kind."""
         if line.name == "tr":
             left, *right = (cell.p for cell in line.find_all("td"))
@@ -112,15 +112,18 @@ class Deck:
             return self.html(line)
         for text in reversed([x for x in line.children if isinstance(x, NavigableString)]):
             if found := CLAUSE.search(text):
-                rest = [text[found.end() :], *[x.extract() for x in list(text.next_siblings)]]
+                rest: list[Any] = [
+                    text[found.end() :],
+                    *[x.extract() for x in list(text.next_siblings)],
+                ]
                 text.replace_with(text[: found.end()], "{{c1::", *rest, "}}")
                 return self.html(line)
         return ""
 
 
-def context_of(guess: Tag) -> list[Tag]:
+def context_of(guess: Any) -> list[Any]:
     """The paragraph before a guess with what stands between, and a drawing just above."""
-    blocks: list[Tag] = []
+    blocks: list[Any] = []
     for node in guess.find_previous_siblings(limit=4):
         if node.name in ("section", "h1", "h2", "h3"):
             break
@@ -129,7 +132,7 @@ def context_of(guess: Tag) -> list[Tag]:
     return blocks
 
 
-def lines_of(body: BeautifulSoup) -> list[Tag]:
+def lines_of(body: Any) -> list[Any]:
     """The lines of *What you know now*: of its list, of its table, or else its paragraphs."""
     section = body.select_one("#what-you-know-now")
     if section is None:

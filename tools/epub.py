@@ -14,8 +14,9 @@ import zipfile
 from html import escape
 from pathlib import Path
 from time import gmtime, strftime
+from typing import Any
 
-from bs4 import BeautifulSoup, Tag
+from bs4 import BeautifulSoup
 from jinja2 import Environment, FileSystemLoader
 from latex2mathml.converter import convert
 from pygments.formatters import HtmlFormatter
@@ -57,12 +58,12 @@ class Page:
             node.name = NAMES.get(node.name, node.name)
         self.ids = {str(node["id"]) for node in self.body.find_all(id=True)}
 
-    def write_formula(self, node: Tag) -> None:
+    def write_formula(self, node: Any) -> None:
         self.kept.append(formula_of(node.get_text(), is_block=node.name == "div"))
         node.clear()
         add(node, KEPT.format(len(self.kept) - 1))
 
-    def tell_guess(self, guess: Tag) -> None:
+    def tell_guess(self, guess: Any) -> None:
         """Write a question and its choices where its form would be, and its answer below it."""
         name, *asked, answer = map(escape, guess_of(guess))
         add(guess, f"<p><strong>Guess first.</strong> {': '.join(filter(None, asked))}</p>")
@@ -72,7 +73,9 @@ class Page:
 
     def gather_answers(self) -> None:
         """Write what each exercise asks in place of its form; hints and answers go to the end."""
-        end = BeautifulSoup("<section><h2>Hints and worked answers</h2></section>", "html.parser")
+        end: Any = BeautifulSoup(
+            "<section><h2>Hints and worked answers</h2></section>", "html.parser"
+        )
         for box in self.body.select("section.course-exercise"):
             add(end.section, f"<h3>{escape(box.h3.find(string=True))}</h3>")
             for question in box.select(".course-question"):
@@ -116,7 +119,7 @@ def formula_of(text: str, is_block: bool) -> str:
     return math.replace("<math ", f'<math alttext="{escape(tex)}" ', 1)
 
 
-def add(place: Tag, html: str) -> None:
+def add(place: Any, html: str) -> None:
     """Append HTML to an element."""
     place.append(BeautifulSoup(html, "html.parser"))
 

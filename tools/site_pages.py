@@ -3,8 +3,9 @@
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
-from bs4 import BeautifulSoup, Tag
+from bs4 import BeautifulSoup
 
 from tools.pdf import SITE
 
@@ -16,7 +17,7 @@ COLOUR = re.compile(r"var\(--[\w-]+, *([^()]+)\)")  # few programs for books kno
 CODE = re.compile(r'<span class="\w{1,3}">([^<]*)</span>')
 
 
-def read_page(site: Path, name: str, coloured: bool = True) -> tuple[BeautifulSoup, list[str]]:
+def read_page(site: Path, name: str, coloured: bool = True) -> tuple[Any, list[str]]:
     """The article of a page, its code `coloured` or plain, and its drawings in their order.
 
     Drawings are XML, and a parser of HTML would take their capitals away.
@@ -37,7 +38,7 @@ def read_page(site: Path, name: str, coloured: bool = True) -> tuple[BeautifulSo
     return BeautifulSoup(SVG.sub(keep, html), "html.parser"), kept
 
 
-def guess_of(guess: Tag) -> tuple[str, str, str, str]:
+def guess_of(guess: Any) -> tuple[str, str, str, str]:
     """The name of a guess, its question, the choices or the unit, and its answer."""
     given = {name: str(value).replace(" | ", " · ") for name, value in guess.attrs.items()}
     unit = given.get("data-unit", "")

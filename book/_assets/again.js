@@ -63,7 +63,13 @@ course.define("again", () => {
     const form = el("form", { novalidate: "", onsubmit: submit }, control.content, status);
     const title = el("p", `From chapter ${guess.title}`);
     const context = el("p", guess.context);
-    const box = el("section.course-again", { "aria-label": "Again" }, title, context, form);
+    const box = el(
+      "section.course-guess.course-again",
+      { "aria-label": "Again" },
+      title,
+      context,
+      form,
+    );
     end.before(box);
 
     function submit(event) {
@@ -80,7 +86,7 @@ course.define("again", () => {
       const when = days === 1 ? "tomorrow" : `in ${days} days`;
       const spans = lines(asked, values).map((text) => el("span", text, " "));
       const link = el("a", { href: `${guess.page}.html#${guess.place}` }, "Read it in its chapter");
-      const told = el("p", { tabindex: -1 }, spans);
+      const told = el("p", { tabindex: -1 }, el("strong", asked.ask), spans);
       form.replaceWith(told, el("p", link, `. It can come again ${when}.`));
       told.focus();
     }

@@ -18,12 +18,12 @@ course.define("certificate", () => {
 
   // The parts of a line but its hash, by what stands for them in the picture
   function partsOf(name, day, edition, done, sums) {
-    const solved = `${sums.written} written and ${sums.workedOut} worked out`;
+    const written = `${sums.written} of ${plural(sums.allExercises, "exercise")} written`;
     return {
       NAME: name.replaceAll("|", " ").split(/\s+/).filter(Boolean).join(" "),
       DAY: day,
       CHAPTERS: `${sums.chapters} of ${plural(sums.allChapters, "chapter")}`,
-      EXERCISES: `of ${plural(sums.allExercises, "exercise")} ${solved}`,
+      EXERCISES: `${written} and ${sums.workedOut} worked out`,
       COURSE: edition,
       TICKS: `ticks ${hashOf([...done].sort().join(" "))}`,
     };
@@ -55,11 +55,10 @@ course.define("certificate", () => {
         number: dataset.chapter,
         exercises: dataset.exercises.split(" "),
       }));
-      const now = new Date();
-      const two = (number) => String(number).padStart(2, "0");
-      const day = `${now.getFullYear()}-${two(now.getMonth() + 1)}-${two(now.getDate())}`;
+      const day = new Date().toLocaleDateString("sv-SE"); // 2026-11-29
       const parts = partsOf(input.value, day, edition, load(), count(chapters, load()));
-      if (!parts.NAME) return shown.replaceChildren(el("p", "Write your name first."));
+      const fault = load().size ? "Write your name first." : "Nothing is ticked yet.";
+      if (!parts.NAME || !load().size) return shown.replaceChildren(el("p", fault));
       const [line, picture] = [lineOf(parts), pictureOf(template, parts)];
       const file = (name, type, text) =>
         el("a", { download: name, href: `data:${type},${encodeURIComponent(text)}` }, name);

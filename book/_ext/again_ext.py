@@ -1,7 +1,8 @@
 """A Sphinx extension: what again.js asks once more, in `guesses.js` a line for each guess.
 
 A line has the paragraph before the guess, as plain text, and the attributes of the guess. A chapter
-fetches the file only on a day when one of its reader's earlier guesses is due.
+fetches the file only on a day when one of its reader's earlier guesses is due. A build that writes
+some pages only (without --all) would list only theirs.
 """
 
 import json

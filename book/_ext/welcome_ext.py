@@ -365,7 +365,7 @@ def add_certificate(app: Sphinx, pagename: str, _: str, context: dict, doctree: 
         return
     from scratchformer_course.blank import certificate
 
-    did = ("has done CHAPTERS", "and EXERCISES.")
+    did = ("has done CHAPTERS,", "with EXERCISES.")
     picture = certificate.drawing("NAME", did, ["DAY", "COURSE", "TICKS"])
     given = {"data-course": certificate.course(), "data-picture": picture}
     app.add_js_file("sha256.js", defer="defer", priority=600)

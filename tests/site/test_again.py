@@ -57,7 +57,7 @@ def guessed_before(site, **guesses):
         page, question = IDS[kind].split(":")
         key = f"course-guess:{(site / 'notebooks' / page).as_posix()}:{question}"
         lines.append(f"localStorage.setItem({json.dumps(key)}, {json.dumps(value)});")
-        kept[IDS[kind]] = [0, 20000 - len(kept)]
+        kept[IDS[kind]] = [0, 20000 + len(kept)]
     again = f"localStorage.setItem('course-again', {json.dumps(json.dumps(kept))});"
     return f"if (!localStorage.getItem('course-again')) {{ {''.join(lines)} {again} }}"
 
