@@ -33,7 +33,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "kinds": ("softmax", "rotated", "sum", "decay", "delta", "reflect"),
         "sizes": {"C": 32, "H": 2, "D": 8},
         "rates": (0.003, 0.01, 0.03),
-        "steps": 600,
+        "steps": 1500,
         "batch": 48,
         "trained": (4, 8, 16, 24),  # swaps of a game
         "tested": (1, 2, 3, 4, 8, 16, 24, 48, 96, 192, 256),
