@@ -1,9 +1,9 @@
 """A sign of completion: who did what, on which day, and a hash over all of it.
 
-`climb` writes one of the rungs that five files passed, and the site's welcome page one of a reader's
-ticks (book/_assets/certificate.js), which has the same line and the same picture. It proves that
-the line is as it was written and, beside the five files, that it belongs to them. Who did what it
-says it cannot prove.
+`climb` writes one of the rungs that five files passed, and the site's welcome page one of a
+reader's ticks (book/_assets/certificate.js), with the same line and the same picture. It proves
+that the line is as it was written and, beside the five files, that it belongs to them. Who did
+what it says it cannot prove.
 """
 
 from __future__ import annotations
