@@ -24,7 +24,8 @@ def write(folder: Path, name: str, reached: dict[str, Any]) -> str:
     parts = [name, strftime("%Y-%m-%d"), f"{len(reached)} rungs", _course(), _files(folder)]
     line = " | ".join(parts)
     line = f"{line} | {_hash(line)}"
-    for path, text in (("certificate.txt", line + "\n"), ("certificate.svg", _drawing(parts))):
+    drawing = _drawing(parts, "It answers" in reached)
+    for path, text in (("certificate.txt", line + "\n"), ("certificate.svg", drawing)):
         with atomic_write(folder / path) as part:
             part.write_text(text, encoding="utf-8")
     return line
@@ -72,14 +73,14 @@ def _course() -> str:
     return f"scratchformer {number} {commit}".strip()
 
 
-def _drawing(parts: list[str]) -> str:
+def _drawing(parts: list[str], answers: bool) -> str:
     """The certificate as a picture, 640 by 360."""
     name, day, rungs, course, files = map(escape, parts)
     rows = [
         (96, 18, "Transformers from Scratch"),
         (160, 34, name),
         (206, 18, f"wrote five empty files full, and climbed {rungs}"),
-        (240, 18, "to a published model that answers out of them."),
+        (240, 18, "to a published model that answers out of them." if answers else ""),
         (304, 13, f"{day} · {course} · {files}"),
     ]
     lines = "".join(

@@ -1,23 +1,20 @@
 """`climb`: its process, what it prints and keeps, and the certificate."""
 
-import shutil
-from pathlib import Path
-
 import pytest
 
 from scratchformer_course.blank import certificate
-from scratchformer_course.blank.climber import Climber, main, picture, read_kept
-
-SOLUTION = Path(__file__).with_name("solution")
+from scratchformer_course.blank.climber import Climber, main, picture, read_kept, told
+from scratchformer_course.blank.empty_files import written
 
 
 @pytest.fixture
 def folder(tmp_path):
-    return Path(shutil.copytree(SOLUTION, tmp_path / "my files"))
+    written(tmp_path / "my fíles")
+    return tmp_path / "my fíles"
 
 
 def test_a_loop_without_end_and_a_process_that_ends_get_a_sentence(folder):
-    for body, words in (("while True: pass", "never ends"), ("__import__('os')._exit(3)", "ended")):
+    for body, words in (("while True: pass", "never end"), ("__import__('os')._exit(3)", "ended")):
         text = f"def count_pairs(words):\n    {body}\n"
         (folder / "tokenizer.py").write_text(text, "utf-8")
         climber = Climber(folder)
