@@ -60,7 +60,7 @@ class Climber:
         try:
             line = self.lines.get(timeout=seconds)
         except queue.Empty:
-            why = f"no answer within {seconds:g} seconds: does a loop never end, or is this machine busy?"
+            why = f"no answer in {seconds:g} s: does a loop never end, or is this machine busy?"
             return {"state": "try again", "message": why, "seconds": seconds}
         if not line:
             why = "Python itself ended here: was it out of memory, or does a line leave it?"
@@ -103,7 +103,11 @@ def climb(folder: Path, only: int | None = None, *, afresh: bool = False) -> boo
         for i in range(len(rungs)) if only is None else [only - 1]:
             title, is_long = rungs[i]["title"], rungs[i]["limit"] > LONG
             if is_long and title in kept and only is None and not afresh:
-                said = {"state": "passed", "seconds": 0.0, "message": f"kept from {kept[title]['day']}: "}
+                said = {
+                    "state": "passed",
+                    "seconds": 0.0,
+                    "message": f"kept from {kept[title]['day']}: ",
+                }
                 said["message"] += f"{kept[title]['said']} (`--rung {i + 1}` climbs it again.)"
             else:
                 if is_long:
@@ -125,7 +129,9 @@ def climb(folder: Path, only: int | None = None, *, afresh: bool = False) -> boo
     if only is None:
         print(picture(marks, climber.stages, time.perf_counter() - start), flush=True)
     if blocked:
-        print(f"You are at {blocked['file']}. Chapter {blocked['chapter']} is about this.", flush=True)
+        print(
+            f"You are at {blocked['file']}. Chapter {blocked['chapter']} is about this.", flush=True
+        )
     return blocked is None
 
 
@@ -205,7 +211,9 @@ def main(arguments: list[str]) -> int:
     except KeyboardInterrupt:
         return 1
     if given.certificate and is_top and given.rung is None:
-        print(certificate.write(given.folder, given.certificate, read_kept(given.folder)), flush=True)
+        print(
+            certificate.write(given.folder, given.certificate, read_kept(given.folder)), flush=True
+        )
     elif given.certificate:
         print("A certificate is for the top of the ladder.", flush=True)
     return 0 if is_top else 1

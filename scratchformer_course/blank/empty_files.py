@@ -34,5 +34,5 @@ def main(arguments: list[str]) -> int:
     except OSError as error:
         print(error)
         return 2
-    print(f"{folder} has five empty files. How far they go: python course.py climb \"{folder}\"")
+    print(f'{folder} has five empty files. How far they go: python course.py climb "{folder}"')
     return 0

@@ -78,4 +78,3 @@ def from_table(title: str, file: str, table: str | Exercise, **settings: Any) ->
         return ""
 
     RUNGS.append(Rung(title, file, (asked.name,), chapter, check, **settings))
-

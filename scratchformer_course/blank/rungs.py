@@ -29,7 +29,13 @@ from scratchformer_course.kit.checks.cases import drawn, normal
 from scratchformer_course.kit.checks.compare import brief
 
 __all__ = ["RUNGS", "STAGES"]
-STAGES = {"text": 5, "attention": 8, "a GPT": 12, "writing": 5, "a published model": 6}  # rungs of each
+STAGES = {
+    "text": 5,
+    "attention": 8,
+    "a GPT": 12,
+    "writing": 5,
+    "a published model": 6,
+}  # rungs of each
 TEXTS = ("the cat and the hat: the rat sat.", "Ein Löwe läuft — 12 km.\n\n", "🎭 act 3, scene  2")
 VERSE = "To be, or not to be, that is the question: whether to be or to bear it.\n" * 3
 
@@ -218,7 +224,8 @@ def twenty_steps(adamw_step: Any) -> str:
         w.grad = torch.randn(6)
         mine, m, v = adamw_step(mine, w.grad, m, v, t, 0.05, 0.1)
         theirs.step()
-    return f"the largest difference is {expect_equal(mine, w.detach(), 'w after twenty steps', 1e-5):.1e}."
+    apart = expect_equal(mine, w.detach(), "w after twenty steps", 1e-5)
+    return f"the largest difference is {apart:.1e}."
 
 
 @rung("training.py", "train", "GPT", chapter="11", seconds=120.0)
@@ -277,7 +284,9 @@ def expect_same_with_cache(model: Any, ids: torch.Tensor) -> float:
 def cache(GPT: Any) -> str:
     """With a cache and without."""
     model = lively(GPT(11, 16, 12, 3, 2))
-    return f"the largest difference is {expect_same_with_cache(model, torch.randint(11, (2, 9))):.1e}."
+    return (
+        f"the largest difference is {expect_same_with_cache(model, torch.randint(11, (2, 9))):.1e}."
+    )
 
 
 @rung("generate.py", "generate", "model.py:GPT", chapter="12")
@@ -352,7 +361,14 @@ GATE = exercise(
     },
 )
 from_table("A gate", "model.py", GATE)
-SMALL: dict[str, Any] = {"vocab_size": 13, "d_model": 24, "n_heads": 6, "n_kv_heads": 2, "n_layers": 2, "d_ff": 32}
+SMALL: dict[str, Any] = {
+    "vocab_size": 13,
+    "d_model": 24,
+    "n_heads": 6,
+    "n_kv_heads": 2,
+    "n_layers": 2,
+    "d_ff": 32,
+}
 
 
 def llama_of(Llama_: Any, theirs: Llama) -> nn.Module:
@@ -378,7 +394,7 @@ def shared_keys(Llama_: Any) -> str:
     theirs = lively(Llama(LlamaConfig(context_length=32, rope_base=500.0, norm_eps=1e-3, **SMALL)))
     mine, ids = llama_of(Llama_, theirs), torch.randint(13, (2, 9))
     with torch.no_grad():
-        expect_equal(mine(ids), theirs(ids), "The logits, with random weights,")
+        expect_equal(mine(ids), theirs(ids), "The logits, with random weights")
     expect_same_with_cache(mine, ids)
     return "equal to the course's, with a cache and without."
 

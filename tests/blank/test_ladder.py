@@ -63,10 +63,15 @@ def test_a_solution_of_five_files_climbs_every_rung(folder):
     said = climbed(folder)
     failed = {t: v for t, v in said.items() if v["state"] not in ("passed", "not here")}
     assert not failed
-    assert {t for t, v in said.items() if v["state"] == "not here"} <= {*REAL, "Your file, opened by transformers"}
+    assert {t for t, v in said.items() if v["state"] == "not here"} <= {
+        *REAL,
+        "Your file, opened by transformers",
+    }
 
 
-@pytest.mark.parametrize("wrong", list(wrong_files()), ids=lambda wrong: f"{wrong[0]}: {wrong[4][:25]}")
+@pytest.mark.parametrize(
+    "wrong", list(wrong_files()), ids=lambda wrong: f"{wrong[0]}: {wrong[4][:25]}"
+)
 def test_a_wrong_file_is_stopped_at_its_rung(folder, wrong):
     title, words, file, old, new = wrong
     text = (folder / file).read_text("utf-8")
@@ -97,7 +102,12 @@ def test_a_wrong_file_is_stopped_at_its_rung(folder, wrong):
         ),
         ("tokenizer.py", "import scratchformer.tokenizers\n", "try again", "write it yourself"),
         ("model.py", "from scratchformer_course import kit\n", "try again", "`model.py`, line 1"),
-        ("help.py", "import importlib\nimportlib.import_module('scratchformer.files')\n", "try again", "line 2"),
+        (
+            "help.py",
+            "import importlib\nimportlib.import_module('scratchformer.files')\n",
+            "try again",
+            "line 2",
+        ),
         ("model.py", "a = __import__('scratchformer')\n", "try again", "write it yourself"),
         (
             "tokenizer.py",
