@@ -61,10 +61,10 @@ def test_what_is_said_fits_a_narrow_terminal(monkeypatch):
     assert all(line.startswith(" " * 6) for line in lines[1:])
 
 
-def test_the_rung_of_minutes_is_climbed_once(folder, capfd):
+def test_the_rung_of_minutes_is_climbed_again_by_its_number(folder, capfd):
     (folder / "training.py").write_text("", "utf-8")
     assert main([str(folder), "--rung", "25"]) == 1
-    assert "does not define `two_minutes`" in capfd.readouterr().out
+    assert "define `two_minutes`" in capfd.readouterr().out
 
 
 def test_a_certificate_holds_until_its_line_or_its_files_change(folder):
