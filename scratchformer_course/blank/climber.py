@@ -12,8 +12,10 @@ from __future__ import annotations
 import argparse
 import json
 import queue
+import shutil
 import subprocess
 import sys
+import textwrap
 import threading
 import time
 from pathlib import Path
@@ -24,7 +26,8 @@ from scratchformer_course.blank import certificate
 from scratchformer_course.blank.mine import FILES, Mine
 
 KEPT = "climb.json"
-START = 60.0  # seconds that a process may take to import PyTorch
+START = 180.0  # seconds that a process may take to import PyTorch
+LONG = 600.0  # a rung that may take longer is not climbed again once it has been
 MARKS = {"passed": "●", "not yet": "○", "try again": "✗", "not here": "–"}
 
 
@@ -32,32 +35,32 @@ class Climber:
     """A process that climbs rungs one after the other, and is ended when one takes too long."""
 
     def __init__(self, folder: Path):
-        self.folder = folder
         words = [sys.executable, "-m", "scratchformer_course.blank.climber", str(folder)]
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         self.process = subprocess.Popen(words, **pipes, text=True, encoding="utf-8")
         self.lines: queue.Queue[str] = queue.Queue()
         threading.Thread(target=self._read, daemon=True).start()
-        self.titles = json.loads(self._line(START))
+        try:
+            self.stages, self.rungs = json.loads(self.lines.get(timeout=START))
+        except (queue.Empty, ValueError):
+            self.end()
+            raise SystemExit("the process that runs your files did not start") from None
 
     def _read(self) -> None:
         for line in self.process.stdout or ():
             self.lines.put(line)
         self.lines.put("")
 
-    def _line(self, seconds: float) -> str:
-        return self.lines.get(timeout=seconds)
-
     def climb(self, index: int, seconds: float | None = None) -> dict[str, Any]:
         """What the rung says; a rung that takes too long, or ends its process, says so."""
-        seconds = seconds or self.titles[index]["limit"]
+        seconds = seconds or self.rungs[index]["limit"]
         assert self.process.stdin is not None
         self.process.stdin.write(f"{index}\n")
         self.process.stdin.flush()
         try:
-            line = self._line(seconds)
+            line = self.lines.get(timeout=seconds)
         except queue.Empty:
-            why = f"no answer within {seconds:g} seconds: is there a loop that never ends?"
+            why = f"no answer in {seconds:g} s: does a loop never end, or is this machine busy?"
             return {"state": "try again", "message": why, "seconds": seconds}
         if not line:
             why = "Python itself ended here: was it out of memory, or does a line leave it?"
@@ -71,65 +74,90 @@ class Climber:
 
 
 def serve(folder: Path) -> None:
-    """The process's side: the titles of all rungs, then a verdict for each number that comes in."""
+    """The process's side: stages and rungs, then a verdict for each number that comes in."""
     out, sys.stdout = sys.stdout, sys.stderr  # what the files print is no verdict
     out.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
     import torch
 
-    from scratchformer_course.blank.rungs import RUNGS
+    from scratchformer_course.blank.rungs import RUNGS, STAGES
 
     torch.set_num_threads(min(2, torch.get_num_threads()))
     mine = Mine(folder)
     keys = ("title", "file", "chapter", "optional")
-    titles = [{k: getattr(r, k) for k in keys} | {"limit": r.seconds} for r in RUNGS]
-    print(json.dumps(titles), file=out, flush=True)
+    rungs = [{k: getattr(r, k) for k in keys} | {"limit": r.seconds} for r in RUNGS]
+    print(json.dumps([STAGES, rungs]), file=out, flush=True)
     for line in sys.stdin:
         print(json.dumps(RUNGS[int(line)].climb(mine)), file=out, flush=True)
 
 
-def climb(folder: Path, only: int | None = None) -> bool:
-    """Climb from the first rung, or one alone, and print what is said; whether all hold."""
-    climber, start = Climber(folder), time.perf_counter()
-    rungs, reached = climber.titles, read_kept(folder)
-    marks, blocked = "", None
+def climb(folder: Path, only: int | None = None, *, afresh: bool = False) -> bool:
+    """Climb from the first rung, or one alone, and print what is said; whether all hold.
+
+    The rung of minutes, once it is passed, is climbed again alone, or with `afresh`.
+    """
+    climber, kept, marks = Climber(folder), read_kept(folder), {}
+    rungs, blocked, start = climber.rungs, None, time.perf_counter()
     try:
         if only is not None and not 1 <= only <= len(rungs):
             raise SystemExit(f"--rung {only}: expected 1 to {len(rungs)}")
-        for i, rung in enumerate(rungs):
-            if only is not None and i != only - 1:
-                continue
-            said = climber.climb(i)
-            marks += MARKS[said["state"]]
-            print(
-                f"{i + 1:3} {MARKS[said['state']]} {rung['title']}: {said['message']}", flush=True
-            )
-            if said["state"] == "passed":
-                reached[rung["title"]] = {"day": time.strftime("%Y-%m-%d")} | {
-                    "seconds": round(said["seconds"], 2)
+        for i in range(len(rungs)) if only is None else [only - 1]:
+            title, is_long = rungs[i]["title"], rungs[i]["limit"] > LONG
+            if is_long and title in kept and only is None and not afresh:
+                said = {
+                    "state": "passed",
+                    "seconds": 0.0,
+                    "message": f"kept from {kept[title]['day']}: ",
                 }
+                said["message"] += f"{kept[title]['said']} (`--rung {i + 1}` climbs it again.)"
             else:
-                reached.pop(rung["title"], None)
-                is_open = said["state"] == "not here" or (
-                    rung["optional"] and said["state"] == "not yet"
-                )
-                if not is_open:
-                    blocked = rung
-                    break
+                if is_long:
+                    print(f"{i + 1:3}   {title}: this takes minutes, once.", flush=True)
+                said = climber.climb(i)
+                kept.pop(title, None)
+                if said["state"] == "passed":
+                    kept[title] = {"day": time.strftime("%Y-%m-%d"), "said": said["message"]}
+                    kept[title]["seconds"] = round(said["seconds"], 2)
+            marks[i] = MARKS[said["state"]]
+            print(told(i, marks[i], title, said), flush=True)
+            is_left = rungs[i]["optional"] and said["state"] == "not yet"
+            if said["state"] not in ("passed", "not here") and not is_left:
+                blocked = rungs[i]
+                break
     finally:
         climber.end()
-    keep(folder, reached)
-    seconds = time.perf_counter() - start
-    print(f"\n{picture(marks, len(rungs) if only is None else 1)}  {seconds:.0f} s")
+    keep(folder, kept)
+    if only is None:
+        print(picture(marks, climber.stages, time.perf_counter() - start), flush=True)
     if blocked:
-        print(f"You are at {blocked['file']}. Chapter {blocked['chapter']} is about this.")
-    elif only is None:
-        print("That is the top.")
+        print(
+            f"You are at {blocked['file']}. Chapter {blocked['chapter']} is about this.", flush=True
+        )
     return blocked is None
 
 
-def picture(marks: str, rungs: int) -> str:
-    """The way up in one line: a sign for each rung, and how far it is."""
-    return f"[{marks:·<{rungs}}] {marks.count('●')} of {rungs} rungs"
+def told(index: int, mark: str, title: str, said: dict[str, Any]) -> str:
+    """A rung's number, mark, title and words, cut into lines as wide as the terminal."""
+    seconds = f" ({said['seconds']:.0f} s)" if said["seconds"] >= 2 else ""
+    text = f"{title}{seconds}: {said['message']}" if said["message"] else f"{title}{seconds}"
+    lines = [f"{index + 1:3} {mark} {text}".splitlines()[0], *text.splitlines()[1:]]
+    width = min(shutil.get_terminal_size().columns - 1, 77)
+    keep_words = {"break_long_words": False, "break_on_hyphens": False}
+    first, *others = lines
+    parts = [textwrap.fill(first, width, subsequent_indent=" " * 6, **keep_words)]
+    indents = {"initial_indent": " " * 6, "subsequent_indent": " " * 6}
+    return "\n".join([*parts, *(textwrap.fill(x, width, **indents, **keep_words) for x in others)])
+
+
+def picture(marks: dict[int, str], stages: dict[str, int], seconds: float) -> str:
+    """The way up, from the last line to the first: a sign for each rung, stage above stage."""
+    lines, first = [], 0
+    for name, n in stages.items():
+        row = [marks.get(i, "·") for i in range(first, first + n)]
+        lines.append(f"{name:>20}  {' '.join(row):{2 * max(stages.values())}}{row.count('●')}/{n}")
+        first += n
+    reached = list(marks.values()).count("●")
+    top = "the top" if reached == first else f"{reached} of {first} rungs"
+    return "\n".join(["", *reversed(lines), "", f"{'':20}  {top}, in {seconds:.0f} s"])
 
 
 def read_kept(folder: Path) -> dict[str, Any]:
@@ -171,18 +199,23 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--verify", metavar="CERTIFICATE", type=Path)
     given = parser.parse_args(arguments)
     if given.verify:
-        print(certificate.verify(given.verify))
+        print(certificate.verify(given.verify), flush=True)
         return 0
     if not given.folder.is_dir():
         print(f"there is no folder {given.folder}: `blank` makes one", file=sys.stderr)
         return 2
-    if given.watch:
-        watch(given.folder, given.rung)
-    is_top = climb(given.folder, given.rung)
+    try:
+        if given.watch:
+            watch(given.folder, given.rung)
+        is_top = climb(given.folder, given.rung, afresh=bool(given.certificate))
+    except KeyboardInterrupt:
+        return 1
     if given.certificate and is_top and given.rung is None:
-        print(certificate.write(given.folder, given.certificate, read_kept(given.folder)))
+        print(
+            certificate.write(given.folder, given.certificate, read_kept(given.folder)), flush=True
+        )
     elif given.certificate:
-        print("A certificate is for the top of the ladder.")
+        print("A certificate is for the top of the ladder.", flush=True)
     return 0 if is_top else 1
 
 

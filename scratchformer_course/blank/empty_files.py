@@ -14,10 +14,14 @@ def blank(folder: Path) -> list[Path]:
     names = [*FILES, "README.md"]
     if present := [name for name in names if (folder / name).exists()]:
         raise FileExistsError(f"{folder} has {', '.join(present)} already: nothing was written")
+    return written(folder, "files")
+
+
+def written(folder: Path, source: str = "climbed") -> list[Path]:
+    """Copy the empty files, or those of one climb. They are kept as text: nothing imports them."""
     folder.mkdir(parents=True, exist_ok=True)
-    source = Path(__file__).with_name("files")  # as text: nothing imports them from here
-    texts = {name: source / (f"{name}.txt" if name in FILES else name) for name in names}
-    return [Path(shutil.copyfile(text, folder / name)) for name, text in texts.items()]
+    files = sorted(Path(__file__).with_name(source).iterdir())
+    return [Path(shutil.copyfile(file, folder / file.name.removesuffix(".txt"))) for file in files]
 
 
 def main(arguments: list[str]) -> int:
@@ -30,5 +34,5 @@ def main(arguments: list[str]) -> int:
     except OSError as error:
         print(error)
         return 2
-    print(f"{folder} has five empty files. `python course.py climb {folder}` says how far they go.")
+    print(f'{folder} has five empty files. How far they go: python course.py climb "{folder}"')
     return 0

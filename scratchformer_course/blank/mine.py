@@ -6,6 +6,7 @@ import ast
 import importlib
 import sys
 import traceback
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -29,70 +30,64 @@ class Mine:
 
     def get(self, file: str, name: str) -> Any:
         """What `file` calls `name`."""
-        for other in FILES:
-            self._refuse_course(other)
-        definition = self._definition(file, name)
-        module = self._module(file)
-        expect(
-            definition is not None or hasattr(module, name), f"`{file}` does not define `{name}`."
-        )
-        if definition is not None and any(
-            isinstance(node, ast.Constant) and node.value is ... and _is_body(node, definition)
-            for node in ast.walk(definition)
-        ):
+        expect((self.folder / file).is_file(), f"`{file}` is missing in {self.folder}.")
+        for other in sorted({file, *(path.name for path in self.folder.glob("*.py"))}):
+            for line, imported in _imports(self._tree(other)):
+                where = f"`{other}`, line {line}, imports `{imported}`"
+                expect(imported.partition(".")[0] not in COURSE, f"{where}: write it yourself.")
+        module, own = self._module(file), [*self._own(file, name)]
+        expect(own or hasattr(module, name), f"`{file}` does not define `{name}`.")
+        if any(_is_empty(node) for definition in own for node in ast.walk(definition)):
             raise Wrong(f"write `{name}` in `{file}`.", "not yet")
         return getattr(module, name)
 
     def _tree(self, file: str) -> ast.Module:
-        path = self.folder / file
-        expect(path.is_file(), f"`{file}` is missing in {self.folder}: `blank` writes it.")
         try:
-            return ast.parse(path.read_bytes(), file)
+            return ast.parse((self.folder / file).read_bytes(), file)
         except (SyntaxError, ValueError) as error:
             line = f", line {error.lineno}" if isinstance(error, SyntaxError) else ""
             what = error.msg if isinstance(error, SyntaxError) else str(error)
             raise Wrong(f"`{file}`{line}: Python cannot read it ({what}).") from None
 
-    def _refuse_course(self, file: str) -> None:
-        if not (self.folder / file).is_file():
-            return
-        for node in ast.walk(self._tree(file)):
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            for name in names:
-                is_course = name.partition(".")[0] in COURSE
-                where = f"`{file}`, line {getattr(node, 'lineno', 0)}"
-                expect(not is_course, f"{where}, imports `{name}`: here you write it yourself.")
-
-    def _definition(self, file: str, name: str) -> ast.AST | None:
-        kinds = (ast.FunctionDef, ast.ClassDef)
-        found = [n for n in self._tree(file).body if isinstance(n, kinds) and n.name == name]
-        return found[-1] if found else None
+    def _own(self, file: str, name: str) -> Iterator[ast.AST]:
+        """The definitions of a name in a file."""
+        for node in self._tree(file).body:
+            if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
+                yield node
 
     def _module(self, file: str) -> ModuleType:
         name = file.removesuffix(".py")
-        sys.modules.pop(name, None) if not self._is_mine(sys.modules.get(name)) else None
+        path = getattr(sys.modules.get(name), "__file__", None)
+        if path is None or Path(path).resolve().parent != self.folder:
+            sys.modules.pop(name, None)  # another module of this name
         try:
             return importlib.import_module(name)
-        except Wrong:
-            raise
         except (Exception, SystemExit) as error:
-            frames = traceback.extract_tb(error.__traceback__)
-            own = [f for f in frames if Path(f.filename).parent == self.folder]
-            where = (
-                f"`{Path(own[-1].filename).name}`, line {own[-1].lineno}" if own else f"`{file}`"
-            )
-            what = f"{type(error).__name__}: {error}"
-            raise Wrong(f"{where}: importing it fails ({what}).") from None
-
-    def _is_mine(self, module: ModuleType | None) -> bool:
-        path = getattr(module, "__file__", None)
-        return path is not None and Path(path).resolve().parent == self.folder
+            raise Wrong(f"importing `{file}` fails: {in_words(error, self.folder)}") from None
 
 
-def _is_body(constant: ast.Constant, definition: ast.AST) -> bool:
-    """Whether this `...` is a statement, or what a `return` returns: not one that slices."""
-    return any(
-        isinstance(node, ast.Expr | ast.Return) and node.value is constant
-        for node in ast.walk(definition)
-    )
+def in_words(error: BaseException, folder: Path) -> str:
+    """An error's type and words, with the last line of the learner's own that it came through."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if Path(frame.filename).parent == folder]
+    where = f"`{Path(own[-1].filename).name}`, line {own[-1].lineno}: " if own else ""
+    line = f" at `{own[-1].line}`" if own and own[-1].line else ""
+    return f"{where}{type(error).__name__}: {error}{line}"
+
+
+def _imports(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Lines and names of what is imported, by a statement or by a call such as `__import__`."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.lineno, node.module or ""
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("import__", "module")):
+            names = [arg.value for arg in node.args if isinstance(arg, ast.Constant)]
+            yield from ((node.lineno, str(name)) for name in names)
+
+
+def _is_empty(node: ast.AST) -> bool:
+    """Whether this is a line `...` or `return ...`, and not a `...` that slices."""
+    value = node.value if isinstance(node, ast.Expr | ast.Return) else None
+    return isinstance(value, ast.Constant) and value.value is ...

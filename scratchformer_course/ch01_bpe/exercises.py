@@ -244,8 +244,8 @@ _TEXTS = (
 )
 _ANY = "A model may choose any bytes, also some that are no UTF-8: decode them"
 _SHARED = (
-    "Two tokenizers of different tokens disturb each other, or the ids of one are fixed numbers: "
-    "keep everything in `self`."
+    "A second tokenizer, with its tokens in another order, gets wrong ids. Either the two "
+    "share something, which belongs in `self`, or pairs are not joined in the order of their ids."
 )
 
 

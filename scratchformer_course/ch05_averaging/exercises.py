@@ -92,6 +92,9 @@ masked_softmax = exercise(
         "position",
         ".masked_fill(~mask, -math.inf).softmax(dim=1) -> .softmax(dim=1) * mask": "Softmax "
         "comes before the mask: the rows no longer sum to 1",
+        "return scores.masked_fill(~mask, -math.inf).softmax(dim=1) -> "
+        "p = scores.masked_fill(~mask, -math.inf).exp(); return p / p.sum(dim=1, keepdim=True)": ""
+        "`exp` of such scores overflows or becomes 0: subtract each row's largest score first",
     },
 )
 

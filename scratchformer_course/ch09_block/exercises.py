@@ -181,6 +181,8 @@ TransformerBlock = exercise(
         "x + self.mlp(self.ln_2(x)) -> self.ln_2(x + self.mlp(x))": "This is post-norm, "
         "norm(x + f(x)): write x + f(norm(x))",
         "x + self -> self": "Nothing is added to x: each sublayer must add to what it read",
+        "x + self.attn -> self.attn": "The attention's output replaces x: it must be added to it",
+        "x + self.mlp -> self.mlp": "The output of `mlp` replaces x: it must be added to it",
         "mlp(self.ln_2 -> mlp(self.ln_1": "`ln_1` is used twice: the second sublayer has a "
         "norm of its own",
         ", mask=mask) -> )": "The mask is not used: give it to the attention",

@@ -39,7 +39,7 @@ BESIDE = {  # a name, and its chapters: what is no part of the way from a prompt
     "translation": ("14",),
     "scale": ("15", "16", "17"),
     "today": ("18", "19", "20", "21", "22", "23"),
-    "craft": ("24", "25"),
+    "craft": ("24", "25", "26"),
 }
 
 Link = Callable[[str], tuple[str, str]]  # a chapter's number -> its address and its title
