@@ -5,7 +5,7 @@ Usage: python -m lab.fixed_memory [--quick | --write]
 cups    a ball under one of five cups, and swaps of two cups; after each swap, where is it? Two
         blocks of one kind learn it from games of at most 24 swaps, and play games of 256
 recall  pairs of a key and a value, then all keys again, in another order: which value was it? Two
-        blocks, of one kind or of two
+        blocks, of one kind or of two, and one block of attention alone
 price   one more token at several positions: seconds of four blocks, and bytes of what they keep
 
 The rate of each network is the best of `rates` for a seed that is not scored, on texts of its own.
@@ -33,7 +33,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "kinds": ("softmax", "rotated", "sum", "decay", "delta", "reflect"),
         "sizes": {"C": 32, "H": 2, "D": 8},
         "rates": (0.003, 0.01, 0.03),
-        "steps": 600,
+        "steps": 1500,
         "batch": 48,
         "trained": (4, 8, 16, 24),  # swaps of a game
         "tested": (1, 2, 3, 4, 8, 16, 24, 48, 96, 192, 256),
@@ -41,10 +41,10 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "seeds": [*range(5)],
     },
     "recall": {
-        "kinds": ("rotated+rotated", "gated+gated", "gated+softmax", "nothing+softmax"),
+        "kinds": ("rotated+rotated", "gated+gated", "gated+softmax", "nothing+softmax", "rotated"),
         "sizes": {"C": 64, "H": 2, "D": 16},
-        "rates": (0.01, 0.03),
-        "steps": 400,
+        "rates": (0.01, 0.03, 0.1),
+        "steps": 800,
         "tokens": 384,  # pairs of a step, about
         "trained": (2, 4, 8, 16, 24, 32),  # pairs of a text
         "tested": (4, 16, 32, 64),
@@ -141,7 +141,8 @@ def trials(kept: runs.Kept, task: str, quick: bool) -> None:
     steps, n, seeds = (2, 8, s["seeds"][:1]) if quick else (s["steps"], size, s["seeds"])
 
     def network(name: str, rate: float, seed: int) -> MixedModel:
-        return train(task, name.split("+") if "+" in name else [name] * 2, rate, seed, steps)
+        kinds = [name] * 2 if task == "cups" else name.split("+")
+        return train(task, kinds, rate, seed, steps)
 
     def tuned(name: str, rate: float) -> dict:
         own = torch.Generator().manual_seed(1000)

@@ -168,6 +168,7 @@ def measure(options: argparse.Namespace) -> dict:
         shots = own["three examples"] >= own["no example"]
         result[way] = {"examples": shots}
         result[way] |= held_out(asked, held, way, shots, 2 if options.quick else SAMPLES)
+        result[way]["other prompt"] = count(asked.asked(held, way, not shots, None), held)
         print(way, result[way], flush=True)
     shots = result["steps"]["examples"]
     own_steps = asked.steps(held, shots, None)

@@ -7,7 +7,8 @@ again; games that are scored are drawn from seeds that train nothing.
 
 depth    blocks -> the share of right answers after 1, 2, … 8 swaps, for models that are asked at
          each swap; and those of two blocks that are trained five times as long
-written  what is read again (cups, dots, another game's) -> the share right after eight swaps
+written  what is read again (cups, dots, another game's; at once: nothing is written) -> the share
+         right after eight swaps; and that of dots for five times as long
 reward   the model that has seen both kinds, and what rewards make of it; its samples (`pass`)
 film     games of the live figure, with the answers of both kinds of model
 """
@@ -31,7 +32,8 @@ RATES = (0.02, 0.05, 0.1)  # Muon's; a fifth for what AdamW trains
 REWARD_RATES = (1e-4, 3e-4, 1e-3)
 SCORED = 2000
 DEPTH: dict[str, Any] = {"blocks": [1, 2, 3, 4], "steps": 400, "long": 2000}
-WRITTEN: dict[str, Any] = {"reads": ["cups", "dots", "another game"], "steps": 300}
+READS = ["cups", "dots", "another game", "at once"]
+WRITTEN: dict[str, Any] = {"reads": READS, "steps": 300, "long": 1500}
 REWARD: dict[str, Any] = {
     "share": 0.2,
     "steps": 400,
@@ -71,8 +73,8 @@ def at_each_swap(model: GPT) -> list[float]:
 
 @torch.no_grad()
 def after_reading(model: GPT, reads: str) -> list[float]:
-    """The share right of the answers after the `=`; cups are written by the model itself."""
-    if reads == "cups":
+    """The share right of the answers after the `=`, which some models write themselves."""
+    if reads in ("cups", "at once"):
         x, cups = world.games(SCORED, fresh())
         return [world.right(world.play(model, x), cups).mean().item()]
     x, targets = world.read_again(reads, SCORED, fresh())
@@ -112,15 +114,19 @@ def depth_part(options: argparse.Namespace) -> dict:
 
 def written_part(options: argparse.Namespace) -> dict:
     seeds, few = (1, 100) if options.quick else (3, 1)
-    return {
-        reads: tuned(
-            partial(world.read_again, reads),
-            partial(after_reading, reads=reads),
-            WRITTEN["steps"] // few,
-            seeds,
-        )
-        for reads in WRITTEN["reads"]
-    }
+    result = {}
+    for reads in READS:
+        is_read = partial(world.read_again, reads)
+        batches = partial(world.both_kinds, 0.0) if reads == "at once" else is_read
+        score = partial(after_reading, reads=reads)
+        result[reads] = tuned(batches, score, WRITTEN["steps"] // few, seeds)
+    dots, long = partial(world.read_again, "dots"), {}
+    for seed in SEEDS[:seeds]:
+        lr, steps = result["dots"]["best"], WRITTEN["long"] // few
+        model = world.fitted(world.new_model(seed), dots, steps, lr, seed)
+        long[str(seed)] = [*map(short, after_reading(model, "dots"))]
+    result["dots"]["long"] = long
+    return result
 
 
 # --- a reward for the answer alone ---------------------------------------------------------------
