@@ -253,10 +253,24 @@ def pdf() -> None:
 
 
 @command
-def downloads() -> None:
-    """what is published: the site, and the bundle and the PDF in it"""
+def epub() -> None:
+    """the course as one EPUB, for readers of books: build/transformers-from-scratch.epub"""
     book()
-    for name in ("bundle", "pdf", "downloads"):
+    tool("tools.epub")
+
+
+@command
+def cards() -> None:
+    """an Anki deck of guesses and terms: build/transformers-from-scratch.apkg"""
+    book()
+    tool("tools.cards")
+
+
+@command
+def downloads() -> None:
+    """what is published: the site, and the bundle, the PDF, the EPUB and the cards in it"""
+    book()
+    for name in ("bundle", "pdf", "epub", "cards", "downloads"):
         tool(f"tools.{name}")
 
 

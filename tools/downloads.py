@@ -1,8 +1,8 @@
-"""`make downloads`: put the bundle and the PDF into the built site, and link to them.
+"""`make downloads`: put bundle, PDF, EPUB and cards into the built site, and link to them.
 
 Usage: python -m tools.downloads
 
-Both must have been made. The page *How to use this course* then offers the files, with their sizes,
+All must have been made. The page *How to use this course* then offers the files, with their sizes,
 where it says otherwise by which commands a reader makes them.
 """
 
@@ -10,11 +10,16 @@ import re
 import shutil
 from pathlib import Path
 
-from tools import bundle, pdf
+from tools import bundle, cards, epub, pdf
 
 PAGE = "book/how_to_use.html"
 COMMANDS = re.compile(r'(<div class="course-downloads">).*?(</div>)', re.DOTALL)
-FILES = [(pdf.FILE, "The course as a PDF"), (bundle.FILE, "The bundle, a zip")]
+FILES = [
+    (pdf.FILE, "The course as a PDF"),
+    (epub.FILE, "The course as an EPUB"),
+    (cards.FILE, "Cards for Anki"),
+    (bundle.FILE, "The bundle, a zip"),
+]
 
 
 def offer(site: Path, files: list[tuple[Path, str]]) -> None:

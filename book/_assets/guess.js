@@ -115,11 +115,11 @@ course.define("guess", () => {
 
   // ---- the forms -----------------------------------------------------------------------------
 
-  const first = () => el("strong", "Guess first: ");
+  const first = (title = "Guess first") => el("strong", `${title}: `);
 
   // For each kind of question: what stands in its form, and what a reader does with it
   const controls = {
-    numbers({ asks, unit }, name, status, send) {
+    numbers({ asks, unit, title }, name, status, send) {
       const inputs = asks.map((_, i) =>
         el("input", {
           type: "text",
@@ -134,14 +134,14 @@ course.define("guess", () => {
         el("label", { for: inputs[i].id }, ...before, unit ? `${asks[i]}, in ${unit}` : asks[i]);
       const rows = inputs.map((input, i) => el("div", label(i), input));
       const several = [
-        el("legend", el("strong", "Guess first")),
+        el("legend", el("strong", title ?? "Guess first")),
         el("div.course-guess-numbers", rows),
         el("div.course-guess-row", send),
       ];
       return {
         content:
           inputs.length === 1
-            ? [label(0, first()), el("div.course-guess-row", inputs[0], send)]
+            ? [label(0, first(title)), el("div.course-guess-row", inputs[0], send)]
             : el("fieldset", several),
         typed: () => inputs.map((input) => input.value),
         fill: (values) => {
@@ -155,7 +155,7 @@ course.define("guess", () => {
       };
     },
 
-    choice({ ask, options }, name, status, send) {
+    choice({ ask, options, title }, name, status, send) {
       const inputs = options.map((value, i) =>
         el("input", { type: "radio", name: name("choice"), id: name(i), value }),
       );
@@ -165,7 +165,7 @@ course.define("guess", () => {
       const chosen = () => inputs.find((input) => input.checked);
       return {
         content: el("fieldset", { "aria-describedby": status.id }, [
-          el("legend", first(), ask),
+          el("legend", first(title), ask),
           el("div.course-guess-row", labels, send),
         ]),
         typed: () => [chosen()?.value ?? ""],
@@ -256,5 +256,5 @@ course.define("guess", () => {
   showSought();
   arrive();
   addEventListener("hashchange", arrive);
-  return {};
+  return { controls };
 });

@@ -359,6 +359,19 @@ class OpeningFilm(Directive):
         return [nodes.raw("", html, format="html")]
 
 
+def add_certificate(app: Sphinx, pagename: str, _: str, context: dict, doctree: Any) -> None:
+    """`html-page-context`: below the ticks, a certificate of them, with `climb`'s picture."""
+    if 'id="course-progress"' not in context.get("body", ""):
+        return
+    from scratchformer_course.blank import certificate
+
+    did = ("has done CHAPTERS,", "with EXERCISES.")
+    picture = certificate.drawing("NAME", did, ["DAY", "COURSE", "TICKS"])
+    given = {"data-course": certificate.course(), "data-picture": picture}
+    app.add_js_file("sha256.js", defer="defer", priority=600)
+    app.add_js_file("certificate.js", defer="defer", priority=601, **given)
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directives, the styles of the page, and the scripts of ticks and of routes."""
     app.add_directive("opening-film", OpeningFilm)
@@ -369,6 +382,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_role("exercise", ExerciseRole())
     app.add_directive("chapter-facts", Facts)
     app.add_directive("syllabus", Syllabus)
+    app.connect("html-page-context", add_certificate)
     app.add_css_file("welcome.css")
     app.add_js_file("course-progress.js", defer="defer")
     app.add_js_file("navigation.js", defer="defer", priority=600)  # after course-progress.js

@@ -1,7 +1,9 @@
-"""A sign of completion: which code passed which rungs, on which day, and a hash over all of it.
+"""A sign of completion: who did what, on which day, and a hash over all of it.
 
-It proves that the line is as `climb` wrote it and belongs to these five files. Who wrote them it
-cannot prove.
+`climb` writes one of the rungs that five files passed, and the site's welcome page one of a
+reader's ticks (book/_assets/certificate.js), with the same line and the same picture. It proves
+that the line is as it was written and, beside the five files, that it belongs to them. Who did
+what it says it cannot prove.
 """
 
 from __future__ import annotations
@@ -17,14 +19,18 @@ from typing import Any
 from scratchformer.files import atomic_write
 from scratchformer_course.blank.mine import FILES
 
+ANSWERS = "to a published model that answers out of them."
+
 
 def write(folder: Path, name: str, reached: dict[str, Any]) -> str:
     """Write certificate.txt and certificate.svg into the folder; returns the line."""
     name = " ".join(name.replace("|", " ").split())
-    parts = [name, strftime("%Y-%m-%d"), f"{len(reached)} rungs", _course(), _files(folder)]
+    parts = [name, strftime("%Y-%m-%d"), f"{len(reached)} rungs", course(), _files(folder)]
     line = " | ".join(parts)
     line = f"{line} | {_hash(line)}"
-    for path, text in (("certificate.txt", line + "\n"), ("certificate.svg", _drawing(parts))):
+    did = (f"wrote five empty files full, and climbed {parts[2]}", ANSWERS)
+    picture = drawing(name, did, [parts[1], *parts[3:]])
+    for path, text in (("certificate.txt", line + "\n"), ("certificate.svg", picture)):
         with atomic_write(folder / path) as part:
             part.write_text(text, encoding="utf-8")
     return line
@@ -42,10 +48,11 @@ def verify(path: Path) -> str:
         raise SystemExit(f"{path} is no certificate: expected six parts between bars")
     if _hash(text) != found:
         raise SystemExit(f"{path} was changed after it was written: its hash is another")
-    name, day, rungs, course, files = parts
-    if all((path.parent / file).is_file() for file in FILES) and _files(path.parent) != files:
+    name, day, done, edition, of_what = parts
+    beside = all((path.parent / file).is_file() for file in FILES)
+    if of_what.startswith("files ") and beside and _files(path.parent) != of_what:
         raise SystemExit(f"{path} belongs to other files than those beside it")
-    return f"{name}: {rungs} on {day}, {course}. The hash holds; who wrote the files it cannot say."
+    return f"{name}: {done} on {day}, {edition}. The hash holds; who did it, it cannot say."
 
 
 def _hash(text: str) -> str:
@@ -58,8 +65,8 @@ def _files(folder: Path) -> str:
     return f"files {hashlib.sha256(b'|'.join(texts)).hexdigest()[:16]}"
 
 
-def _course() -> str:
-    """The version of the ladder: its commit where there is a checkout."""
+def course() -> str:
+    """The version of the course: its commit where there is a checkout."""
     try:
         number = version("scratchformer")
     except PackageNotFoundError:
@@ -72,23 +79,22 @@ def _course() -> str:
     return f"scratchformer {number} {commit}".strip()
 
 
-def _drawing(parts: list[str]) -> str:
-    """The certificate as a picture, 640 by 360."""
-    name, day, rungs, course, files = map(escape, parts)
+def drawing(name: str, did: tuple[str, str], facts: list[str]) -> str:
+    """The certificate as a picture, 640 by 360: what somebody did, in two lines."""
     rows = [
         (96, 18, "Transformers from Scratch"),
         (160, 34, name),
-        (206, 18, f"wrote five empty files full, and climbed {rungs}"),
-        (240, 18, "to a published model that answers out of them."),
-        (304, 13, f"{day} · {course} · {files}"),
+        (206, 18, did[0]),
+        (240, 18, did[1]),
+        (304, 13, " · ".join(facts)),
     ]
     lines = "".join(
-        f'<text x="320" y="{y}" font-size="{size}" text-anchor="middle">{text}</text>'
+        f'<text x="320" y="{y}" font-size="{size}" text-anchor="middle">{escape(text)}</text>'
         for y, size, text in rows
     )
     return (
         '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 640 360" role="img" '
-        f'font-family="sans-serif" aria-label="{name} climbed {rungs}">'
+        f'font-family="sans-serif" aria-label="{escape(f"{name} {did[0]}")}">'
         '<rect x="8" y="8" width="624" '
         f'height="344" rx="12" fill="#fffdf7" stroke="#1f83c4" stroke-width="4"/>{lines}</svg>\n'
     )

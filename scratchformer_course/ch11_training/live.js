@@ -1,11 +1,13 @@
 // The training time machine: one slider over the steps of a run. For the step chosen, the page
 // computes the attention of each head on a prompt, text, and the loss of each character of a line,
-// from that step's weights. The loss curve above the slider has a place for each step, as it has.
+// from that step's weights. The loss curve above the slider has a place for each step, as it has. A head can be
+// silenced: it then adds nothing, at any step, until it is let speak again.
 //
 // Needs: page_model/explorer.js page_model/views/attention.js
 
 course.define("ch11_training", () => {
-  const { el, format, percent, visible, sliderOver, title, note, scrolling, table } = course.live;
+  const { el, button, format, percent, visible, sliderOver, title, note, scrolling, table } =
+    course.live;
   const { listOf, newStatus, fold, listed, mean, player, describe, way, grouped } = course.live;
   const WINDOW = 26; // how many tokens fit a phone: of a longer prompt the last ones are shown
   const FARTHEST = 4; // characters that a head is asked to look back
@@ -14,17 +16,17 @@ course.define("ch11_training", () => {
   // ---- calculations ----
 
   // What a step's model makes of a prompt's ids and a line: attention, text, the line's losses
-  function look({ model, tokenizer }, ids, { line, written, temperature, seed }) {
+  function look({ model, tokenizer }, ids, { line, written, temperature, seed, off = {} }) {
     const { forward, losses, generate } = course.model;
-    const { attention } = forward(model, ids);
-    const writer = generate(model, ids, { temperature, seed });
+    const { attention } = forward(model, ids, { off });
+    const writer = generate(model, ids, { temperature, seed, off });
     const text = [];
     while (text.length < written) text.push(writer.next().value);
     const lineIds = tokenizer.encode(line);
     return {
       attention,
       text: tokenizer.decode(text),
-      losses: losses(forward(model, lineIds).logits, lineIds),
+      losses: losses(forward(model, lineIds, { off }).logits, lineIds),
     };
   }
 
@@ -119,6 +121,7 @@ course.define("ch11_training", () => {
     let chosen = 0;
     let layer = 0;
     let head = 0;
+    let silent = null; // [layer, head]
     let seen = null;
 
     const curve = lossCurve(settings);
@@ -139,6 +142,10 @@ course.define("ch11_training", () => {
     });
     const field = promptField(settings, read);
     const name = title();
+    const silence = button("", () => {
+      silent = isSilent() ? null : [layer, head];
+      show();
+    });
     const map = el("div");
     const text = scrolling("sx-text", "Text of the model");
     const line = scrolling("sx-tokens", "The loss of each character");
@@ -171,6 +178,7 @@ course.define("ch11_training", () => {
           ),
           heads.element,
           name,
+          silence,
           map,
           fold("The largest weights as a table", weightTable),
         ]),
@@ -185,7 +193,9 @@ course.define("ch11_training", () => {
     }
 
     function show() {
-      seen = look(modelOf(hashes[chosen]), prompt.ids, settings);
+      const own = modelOf(hashes[chosen]);
+      const every = silent && mean(look(own, [0], { ...settings, written: 0 }).losses);
+      seen = look(own, prompt.ids, { ...settings, off: { heads: silent ? [silent] : [] } });
       const T = prompt.ids.length;
       const loss = losses[chosen];
       const names = passed(counted, loss);
@@ -195,11 +205,16 @@ course.define("ch11_training", () => {
         `${steps[chosen] === 1 ? "step" : "steps"}: ${format(loss, 2)} nats a character on the ` +
         `validation text${names.length ? `, better than counted ${listed(names)}` : ""}.`;
       heads.show(seen.attention, T, (weights) => format(lookBack(weights, T).weight, 2));
+      for (const one of heads.element.querySelectorAll("button")) {
+        const { row, column } = one.dataset;
+        one.classList.toggle("sx-silent", isSilent(Number(row), Number(column)));
+      }
       drawMap();
       text.replaceChildren(prompt.text, el("mark", seen.text));
-      drawLine();
+      drawLine(every);
     }
 
+    const isSilent = (b = layer, h = head) => silent?.[0] === b && silent?.[1] === h;
     const letter = (id) => visible(modelOf(hashes[chosen]).tokenizer.decode([id]));
 
     function drawMap() {
@@ -210,7 +225,8 @@ course.define("ch11_training", () => {
       const shown = names.slice(first);
       heads.mark(layer, head);
       const { weight, distance } = lookBack(weights, T);
-      name.textContent = `Block ${layer + 1}, head ${head + 1}: ${format(weight, 2)} at ${distance} back`;
+      name.textContent = `Block ${layer + 1}, head ${head + 1}: ${isSilent() ? "silenced" : `${format(weight, 2)} at ${distance} back`}`;
+      silence.textContent = isSilent() ? "Let it speak again" : "Silence this head";
       const top = strongest(weights, T, first);
       const largest = top
         .slice(-3)
@@ -241,9 +257,11 @@ course.define("ch11_training", () => {
       weightTable.replaceChildren(table(["character", "looks most at", "place", "weight"], lines));
     }
 
-    function drawLine() {
+    // every: the mean loss with all heads, where one is silent
+    function drawLine(every) {
       const letters = Array.from(settings.line, visible);
-      lineMean.textContent = `It reads: ${format(mean(seen.losses))} nats a character`;
+      const others = silent ? `, ${format(every)} with every head` : "";
+      lineMean.textContent = `It reads: ${format(mean(seen.losses))} nats a character${others}`;
       line.replaceChildren(
         ...letters.map((text, t) => {
           // nothing foretells the first

@@ -1,7 +1,5 @@
 """Chapter 15's drawings: a GPT's parts, one reading, the time of a token, what training keeps."""
 
-import statistics
-
 from scratchformer_course.ch15_costs.token_clock import NAMES
 from scratchformer_course.kit.canvas import Drawing, drawing
 
@@ -105,15 +103,16 @@ def reading(d):
     d.text(238, 140, "and all of them again, for the next token", "muted", size=13)
 
 
-def time_line(block: list[float], milliseconds: dict[str, list[float]]):
-    """One block's products and what is between them, to scale; and tokens, whole and in parts.
+def time_line(block: list[float]):
+    """One block's products and what is between them, to scale.
 
-    `block` has microseconds before each product and in it, by turns; `milliseconds` has rounds of
-    what a token takes: as foretold (`summed`), as it is, without products, and with sums for them.
+    `block` has microseconds before each product and in it, by turns.
     """
-    d = Drawing(470, 326)
+    d = Drawing(470, 146)
     unit, x = 462 / sum(block), 4.0
+    products, total = sum(block[1::2]), sum(block)
     d.text_from(4, 14, "one block of thirty", bold=True)
+    d.text_to(466, 14, f"{total / 1000:.1f} ms, {products / 1000:.1f} of them in products", size=13)
     middles = {}
     for i, width in enumerate(unit * part for part in block):
         name = NAMES[i // 2]
@@ -132,28 +131,9 @@ def time_line(block: list[float], milliseconds: dict[str, list[float]]):
         d.text_from(middles[name] + 12, y, name, size=13)
     for name in NAMES[3:]:
         d.text(middles[name], 88, name, size=13)
-    products, total = sum(block[1::2]), sum(block)
-    d.text_to(466, 14, f"{total / 1000:.1f} ms, {products / 1000:.1f} of them in products", size=13)
-    d.text_from(4, 172, "one token, in milliseconds", bold=True)
-    rows = (
-        ("foretold: all weights, read once", "summed", "stream"),
-        ("as it is", "token", "value"),
-        ("without its products", "rest", "muted"),
-        ("with sums in place of products", "read", "key"),
-    )
-    found = {name: statistics.median(milliseconds[name]) for _, name, _ in rows}
-    scale = 200 / max(found.values())
-    for i, (words, name, colour) in enumerate(rows):
-        y = 190 + 33 * i
-        d.text_to(224, y + 13, words, size=13)
-        d.box(232, y, scale * found[name], 26, "", colour, 0.4)
-        d.text_from(238 + scale * found[name], y + 13, f"{found[name]:.0f}")
-    numbers = "; ".join(f"{words}, {found[name]:.0f}" for words, name, _ in rows)
     return d.show(
         f"A bar is one block of thirty, {total / 1000:.1f} milliseconds to scale. Seven of its "
         f"pieces are products, {products / 1000:.1f} milliseconds together: queries, keys and "
         "values, which are short, then back, and the longer gate, up and down. Between them are "
-        "grey pieces, the longest after the values. Below, four bars are one token, in "
-        "milliseconds: "
-        f"{numbers}."
+        "grey pieces, the longest after the values."
     )

@@ -1,7 +1,9 @@
-"""The exercises of chapter 15, costs: parameters, the time of a token, tokens a second."""
+"""The exercises of chapter 15, costs: parameters, tokens a second, a token without products."""
+
+import torch
 
 from scratchformer_course.kit.checks import exercise, number
-from scratchformer_course.kit.checks.cases import drawn
+from scratchformer_course.kit.checks.cases import drawn, normal
 
 
 def right_gpt_parameters(vocab_size, context_length, d_model, n_layers):
@@ -39,58 +41,6 @@ gpt_parameters = exercise(
 )
 
 
-def right_fixed_seconds(bytes_1, seconds_1, bytes_2, seconds_2):
-    seconds_a_byte = (seconds_2 - seconds_1) / (bytes_2 - bytes_1)
-    return seconds_1 - seconds_a_byte * bytes_1
-
-
-def _two_models(draw):
-    fixed, bandwidth = draw.uniform(0.001, 0.1), 10.0 ** draw.uniform(9, 12)
-    sizes = [bandwidth * fixed * x for x in draw.sample((0.1, 0.3, 0.7, 1.0, 2.0, 5.0), 2)]
-    return tuple(x for size in sizes for x in (size, fixed + size / bandwidth))
-
-
-fixed_seconds = exercise(
-    "15.2",
-    "fixed_seconds(bytes_1, seconds_1, bytes_2, seconds_2) -> seconds of a token that two models "
-    "do not spend on reading: the first reads bytes_1 and takes seconds_1",
-    cases=(
-        (100e6, 0.007, 200e6, 0.009),
-        (538e6, 0.060, 111e6, 0.030),  # the larger one comes first
-        (4e9, 0.040, 1e9, 0.010),  # all of the time is reading
-    ),
-    praise="`fixed_seconds` is right: two timings tell reading from everything else.",
-    more=drawn(12, _two_models),
-    right=[right_fixed_seconds],
-    hints=[
-        "Draw seconds over bytes: two models are two points of a line. Where is its value for no "
-        "bytes at all?",
-        "The slope, `(seconds_2 - seconds_1) / (bytes_2 - bytes_1)`, is seconds for each byte. Go "
-        "back from the first model by `bytes_1` of them: `seconds_1 - ...`.",
-    ],
-    question=number(
-        "One model reads 200 MB for a token and takes 9 milliseconds, the other 500 MB and 15. "
-        "How many milliseconds are not spent on reading?",
-        lambda f: f(200, 9, 500, 15),
-        digits=1,
-    ),
-    mistakes={
-        "(seconds_2 - seconds_1) / (bytes_2 - bytes_1) -> seconds_2 / bytes_2": "The second "
-        "model's seconds are taken for reading alone, but they have the fixed part in them",
-        "(seconds_2 - seconds_1) / (bytes_2 - bytes_1) -> seconds_1 / bytes_1": "The first "
-        "model's seconds are taken for reading alone, so nothing is left",
-        "seconds_1 - seconds_a_byte * bytes_1 -> seconds_a_byte * bytes_1": "That is the time of "
-        "reading: the rest of the seconds is wanted",
-        "seconds_a_byte * bytes_1 -> seconds_a_byte * bytes_2": "The bytes of the second model are "
-        "taken from the seconds of the first",
-        "seconds_a_byte * bytes_1 -> seconds_a_byte * (bytes_2 - bytes_1)": "What the second model "
-        "takes longer is taken away: the first one has bytes of its own to read",
-        "seconds_1 - seconds_a_byte * bytes_1 -> 1 / seconds_a_byte": "That is the bandwidth, in "
-        "bytes a second",
-    },
-)
-
-
 def right_tokens_a_second(parameters, bytes_each, texts, peak, bandwidth):
     reading = parameters * bytes_each / bandwidth
     computing = 2 * parameters * texts / peak
@@ -104,7 +54,7 @@ def _machine(draw):
 
 
 tokens_a_second = exercise(
-    "15.3",
+    "15.2",
     "tokens_a_second(parameters, bytes_each, texts, peak, bandwidth) -> tokens a second of a "
     "decode step that writes a token for each of several texts",
     cases=(
@@ -138,5 +88,48 @@ tokens_a_second = exercise(
         "every text",
         "* bytes_each -> * bytes_each * texts": "The weights are read once for all texts: that "
         "is what a batch is good for",
+    },
+)
+
+
+def right_only_read(x, weight, bias=None):
+    return weight.sum().expand(1, 1, len(weight))
+
+
+def _product(draw):
+    outputs, inputs = draw.size(1, 6, 60), draw.size(1, 6, 60)
+    return normal(draw, 1, 1, inputs), normal(draw, outputs, inputs)
+
+
+only_read = exercise(
+    "15.3",
+    "only_read(x: (1, 1, inputs), weight: (outputs, inputs), bias) -> (1, 1, outputs), in which "
+    "each number is the sum of all weights",
+    cases=(
+        (torch.ones(1, 1, 2), torch.tensor([[1.0, 2.0], [3.0, 4.0], [0.0, 5.0]])),
+        (torch.zeros(1, 1, 3), torch.tensor([[0.5, -2.0, 1.0]])),
+    ),
+    more=drawn(12, _product),
+    right=[right_only_read],
+    hints=[
+        "Which call adds up a whole matrix? And how many outputs does it have?",
+        "`weight.sum()` is one number, without a shape. `.expand(1, 1, len(weight))` repeats it.",
+    ],
+    question=number(
+        "A weight has the rows (2, 1), (0, 3) and (1, 1). Which number stands in all places?",
+        lambda f: f(torch.ones(1, 1, 2), torch.tensor([[2.0, 1.0], [0.0, 3.0], [1.0, 1.0]]))[
+            0, 0, 0
+        ],
+        digits=0,
+    ),
+    mistakes={
+        "weight.sum().expand(1, 1, len(weight)) -> x @ weight.mT": "That is the product, with all "
+        "of its multiplications",
+        "weight.sum().expand(1, 1, len(weight)) -> weight.sum(dim=1)[None, None]": "These are the "
+        "sums of the rows: each number is to be the sum of all weights",
+        "len(weight) -> weight.shape[1]": "A product has a number for each output, and these are "
+        "the rows of `weight`",
+        "weight.sum() -> x.sum()": "That is the sum of what comes in: no weight is read",
+        "weight.sum() -> torch.zeros(())": "The shape is right, but no weight is read",
     },
 )

@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from scratchformer.attention import recorded_attention
 from scratchformer.generation import generate
 from scratchformer.models import GPT, GPTConfig
+from scratchformer.models.heads import silenced
 from scratchformer.tokenizers import CharTokenizer
 from scratchformer_course.ch11_training.exercises import right_looks_back
 from scratchformer_course.ch11_training.live import descend, valley
@@ -36,7 +37,7 @@ def test_the_checkpoints_are_of_the_recorded_run_from_its_start_on():
     assert [str(step) for step, _ in checkpoints] == list(record["validation"])
 
 
-def test_attention_losses_and_greedy_text_are_pytorchs_for_models_of_any_size():
+def test_attention_losses_and_greedy_text_are_pytorchs_with_all_heads_and_without_one():
     draw, given, expected = random.Random(0), [], []
     for seed in range(6):
         V, T, H = draw.randint(2, 20), draw.randint(3, 14), draw.randint(1, 3)
@@ -46,15 +47,18 @@ def test_attention_losses_and_greedy_text_are_pytorchs_for_models_of_any_size():
         tok = CharTokenizer("".join(letters))
         prompt, line = ("".join(draw.choices(letters, k=draw.randint(2, T))) for _ in range(2))
         written = draw.randint(1, 2 * T)  # past the context too
+        off = [(draw.randrange(len(model.h)), draw.randrange(H))] * draw.randint(0, 1)
+        heads_off = [(block + 1, head + 1) for block, head in off]
         ids, line_ids = torch.tensor([tok.encode(prompt)]), torch.tensor(tok.encode(line))
-        with torch.no_grad(), recorded_attention(model) as weights:
+        with torch.no_grad(), silenced(model, heads_off), recorded_attention(model) as weights:
             for p in model.parameters():
                 p.copy_(torch.randn(p.shape, generator=g).half() / 2)
             model(ids)
-        with torch.no_grad():
+        with torch.no_grad(), silenced(model, heads_off):
             nats = F.cross_entropy(model(line_ids[None])[0, :-1], line_ids[1:], reduction="none")
             text = generate(model, ids, written, temperature=0.0)[0, ids.shape[1] :].tolist()
         rules = {"line": line, "written": written, "temperature": 0, "seed": 1}
+        rules |= {"off": {"heads": off}}
         given.append([describe(model, tok), prompt, rules])
         heads = [weights[f"h.{i}.attn"][0].flatten().tolist() for i in range(len(model.h))]
         expected.append((heads, nats.tolist(), tok.decode(text)))

@@ -216,6 +216,12 @@ def test_each_step_shows_its_own_numbers_and_play_stops_where_a_reader_moves(pag
         assert f" {settings['losses'][place]:.2f} nats" in told
         of_lines.add(page.locator(".sx-main .sx-title").nth(1).inner_text())
     assert len(of_lines) == 3, "each step has its own loss of the line"
+    reads = page.locator(".sx-main .sx-title").nth(1)
+    every = reads.inner_text().removeprefix("It reads: ").split()[0]
+    page.get_by_role("button", name="Silence this head").click()
+    assert reads.inner_text().endswith(f"{every} with every head")
+    page.get_by_role("button", name="Let it speak again").click()
+    assert reads.inner_text() == f"It reads: {every} nats a character"
     page.get_by_label("Prompt").fill("To be")
     page.get_by_text("5 tokens.").wait_for()
     assert drawn_texts(page, ".sx-grid thead th")[-5:] == list("To␣be")

@@ -1,0 +1,92 @@
+"""What one token of SmolLM2 waits for, by taking parts of its work away -> token_apart.json.
+
+Usage: python -m lab.token_apart [--quick | --write]
+
+Chapter 15's controls, by turns, on one core; a round keeps the fastest of 10. `milliseconds` are a
+token's:
+
+token      as it is
+lean       the same logits, in fewer small operations
+products   its products alone
+read       a sum over each matrix of weights in place of its product: no multiplication
+sums       those sums alone
+nothing    no products
+kept N     as many additions as `read` makes, all over one array of N kB, so no weight is read
+adds N     those additions alone
+
+`kept` less `adds` is what the small operations take where only N kB pass between them.
+"""
+
+import argparse
+import time
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from lab import runs
+from scratchformer.models import Llama
+from scratchformer_course.ch15_costs import token_clock
+
+NAME = "smollm2-135m-instruct"
+TOKENS, ROUNDS, PREFIX, SIZES = 10, 5, 32, (64, 256, 1024, 4096)
+SETTINGS = {"model": NAME, "threads": 1, "tokens": TOKENS, "rounds": ROUNDS, "prefix": PREFIX,
+            "kilobytes": SIZES}  # fmt: skip
+
+
+def core_seconds(job) -> float:
+    """Seconds of the processor that a call takes."""
+    start = time.process_time()
+    job()
+    return time.process_time() - start
+
+
+@torch.no_grad()
+def measure(options: argparse.Namespace) -> dict:
+    model = Llama.pretrained(NAME)
+    generator = torch.Generator().manual_seed(0)
+    ids = torch.randint(model.config.vocab_size, (1, PREFIX), generator=generator)
+    read: list[tuple[Tensor, Tensor]] = []
+
+    def token():
+        model(ids[:, :1], cache)
+
+    def token_with(product):
+        with token_clock.products_replaced(product):
+            token()
+
+    def noted(x: Tensor, weight: Tensor, bias=None) -> Tensor:
+        read.append((x, weight))
+        return token_clock.nothing(x, weight)
+
+    cache = model.new_cache()
+    token_with(noted)
+    jobs = {
+        "token": token,
+        "lean": lambda: token_clock.lean_token(model, ids[0, 0], cache),
+        "products": lambda: [F.linear(x, weight) for x, weight in read],
+        "read": lambda: token_with(token_clock.only_read),
+        "sums": lambda: [token_clock.only_read(x, weight) for x, weight in read],
+        "nothing": lambda: token_with(token_clock.nothing),
+    }
+    for size in SIZES:
+        add = token_clock.adding(torch.randn(size * 256, generator=generator))
+        jobs[f"kept {size}"] = lambda add=add: token_with(add)
+        jobs[f"adds {size}"] = lambda add=add: [add(x, weight) for x, weight in read]
+    found: dict[str, list[float]] = {name: [] for name in jobs}
+    for _ in range(1 if options.quick else ROUNDS):
+        cache = model.new_cache()
+        model(ids, cache)
+        took = [{name: core_seconds(job) for name, job in jobs.items()} for _ in range(TOKENS)]
+        for name, least in found.items():
+            least.append(round(1000 * min(one[name] for one in took), 1))
+    for name, values in found.items():
+        print(f"{name:10}", *values)
+    return {"milliseconds": found}
+
+
+main = runs.script(__doc__, "token_apart", measure, SETTINGS, threads=1)
+
+
+if __name__ == "__main__":
+    main()
