@@ -4,10 +4,12 @@ Usage: python -m lab.heard [--quick | --write]
 
 Whisper tiny.en writes down the chapter's recording. `heads` has for each of its 24 heads of
 cross-attention how many words are read most at an instant at which they are spoken, by the times
-of a forced aligner, and the median distance from the word's middle. `maps` are those of HEAD, from
-0, as steps of 20 ms with percents: of the recording, and of its halves swapped under the words as
-they were. `random` has the best
-head of three networks without training, and `backwards` what it makes of the sound reversed.
+of a forced aligner, and the median distance from the word's middle. `parts` has the same for the
+words before CUT and for those after it, with the recording as it is and with its parts swapped: HEAD
+is the best of the first and is judged by the second. `maps` are those of HEAD, from 0, as steps of
+20 ms with percents: of the recording, and of its halves swapped under the words as they were.
+`random` has the best head of three networks without training, and `wrote` ends with what Whisper
+makes of the sound reversed.
 """
 
 import argparse
@@ -73,6 +75,15 @@ def measure(options: argparse.Namespace) -> dict:
     if options.quick:
         return found
     over, back = (rows(model, sound)[HEAD[0]][HEAD[1]] for sound in (swapped, backwards))
+    over_times = moved(times, after, seconds)
+    halves = slice(CUT), slice(CUT, None)
+    parts = [[[score(r[half], times[half]) for r in of] for of in plain] for half in halves]
+    best = {
+        (block, head): (found[0], -found[1])
+        for block, of in enumerate(parts[0])
+        for head, found in enumerate(of)
+    }
+    assert max(best, key=lambda each: best[each]) == HEAD, best
     mirrored = [[seconds - end, seconds - begin] for begin, end in times]
     random = []
     for seed in SEEDS:
@@ -85,9 +96,11 @@ def measure(options: argparse.Namespace) -> dict:
         "wrote": [tok.decode(write(sound)).strip() for sound in (samples, swapped, backwards)],
         "inside": [
             score(shown, times),
-            score(over, moved(times, after, seconds)),
+            score(over, over_times),
             score(back, mirrored),
         ],
+        "parts": parts,
+        "parts swapped": [score(over[half], over_times[half]) for half in halves],
         "random": random,
         "instants": [[round(x, 2) for x in h.instants(each)] for each in (shown, over)],
         "maps": [[percents(row) for row in each] for each in (shown, over)],

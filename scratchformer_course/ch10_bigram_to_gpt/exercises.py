@@ -244,7 +244,7 @@ sample_next = exercise(
 )
 
 
-LONGEST, SAME, APART = 64, 12, 0.5  # of a far pair: characters, the same ending, the distance
+LONGEST, SAME, APART = 64, 12, 0.4  # of a far pair: characters, the same ending, the distance
 
 
 @functools.cache
@@ -265,6 +265,8 @@ def judge_far_pair(call):
         expect(len(text) <= LONGEST, f"{len(text)} characters: {LONGEST} are allowed.")
     n = len(list(takewhile(bool, map(eq, *(text[::-1] for text in pair)))))
     expect(pair[0] != pair[1], "The two texts are the same.")
+    duke = any("duke" in text.lower() for text in pair)
+    expect(not duke, "These are dukes, whom the page tells apart: find a pair without them.")
     expect(n >= SAME, f"The last {n} characters are the same: the last {SAME} have to be.")
     p, q = (model(torch.tensor([tok.encode(text)]))[0, -1].softmax(dim=0) for text in pair)
     apart = float((p - q).abs().sum()) / 2
@@ -275,6 +277,12 @@ def judge_far_pair(call):
 
 
 def right_far_pair(n):
+    # far back, "what" begins a question, and "thus" does not
+    end = " may I call your name"
+    return f"Whence are you, sir? what{end}", f"Whence are you, sir? thus{end}"
+
+
+def the_dukes(n):
     scene = ":\nWhat, is he gone?\n\nISABELLA:\nYes.\n\nDUKE "
     return "DUKE VINCENTIO" + scene, "DUKE OF YORK" + scene
 
@@ -285,16 +293,17 @@ def differs_too_near(n):
 
 far_pair = exercise(
     "10.4",
-    "far_pair(n) -> two texts of at most 64 characters with the same last n, n = 12. The check "
-    "asks the model that ships with the course what comes next, and adds up the differences of the "
-    "65 probabilities. Half the sum is 0 for equal answers, and 1 for answers that share nothing.",
+    "far_pair(n) -> two texts of at most 64 characters with the same last n, n = 12, and without a "
+    "duke. The check asks the model that ships with the course what comes next, and adds up the "
+    "differences of the 65 probabilities. Half the sum is 0 for equal answers, and 1 for answers "
+    "that share nothing.",
     judge=judge_far_pair,
     right=[right_far_pair],
     hints=[
-        "Which words of a play make it certain what comes some lines later? Think of questions, of "
-        "*thou*, and of the names of those who speak.",
-        "Who asks a question is named again after the answer. A far `what` asks for a question "
-        "mark.",
+        "Which word at the beginning of a sentence is answered only at its end, by a letter or by "
+        "a mark?",
+        "Some sentences end in a question mark. Which word, far from the end, makes them do so, "
+        "and which other word could be in its place?",
     ],
     question=which(
         "differs too near the end",
@@ -302,10 +311,11 @@ far_pair = exercise(
     ),
     mistakes=[
         refused("differs too near the end", "The last 8 characters are the same", differs_too_near),
+        refused("returns the two dukes of the page", "without them", the_dukes),
         refused(
             "differs far back, where nothing depends on it",
-            "reach 0.5",
-            lambda n: ("Where is the noble duke of Norfolk", "Here is the noble duke of Norfolk"),
+            "reach 0.4",
+            lambda n: ("Where is the noble lord of Norfolk", "Here is the noble lord of Norfolk"),
         ),
         refused(
             "returns the same text twice",

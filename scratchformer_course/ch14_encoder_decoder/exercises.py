@@ -139,65 +139,69 @@ CrossAttention = exercise(
 )
 
 
-OPENINGS = ("", "today", "we know that")
+def right_spoken_at(weights, pieces):
+    words = []  # the rows of each word's tokens
+    for row, piece in zip(weights, pieces, strict=True):
+        if piece.startswith(" ") or not words:
+            words.append([])
+        words[-1].append(row)
+    means = [torch.stack(rows).mean(dim=0) for rows in words]
+    return [(int(row.argmax()) + 0.5) * 0.02 for row in means]
 
 
-def right_read_order(opening, subject, helper, verb, object_):
-    if opening == "we know that":
-        return f"{subject} {object_} {verb} {helper}"
-    if opening:
-        return f"{helper} {subject} {object_} {verb}"
-    return f"{subject} {helper} {object_} {verb}"
+# two rows of one word, each highest at another step
+DASHWOOD = torch.tensor([[0.5, 0.4, 0.0, 0.1], [0.0, 0.4, 0.1, 0.5]]), [" Dash", "wood"]
+PIECES = " Mr.| John| Dash|wood| had| le|is|ure".split("|")
 
 
-def _clause(draw):
-    """An opening, two noun phrases, a helper and a verb."""
-    nouns = draw.sample("king queen dog cat horse goose".split(), 2)
-    subject, object_ = (f"{draw.choice(['the', 'a', 'the old', 'every'])} {n}" for n in nouns)
-    opening = draw.choice(["", "today", "here", "we know that"])
-    return opening, subject, draw.choice(["can", "must"]), draw.choice(["see", "hear"]), object_
+def _map(seed, tokens, steps):
+    return (3 * _random(seed, tokens, steps)).softmax(dim=1)
 
 
-def _places_of_the_helper(f):
-    """Its place among six words: without an opening, after *today*, and after *we know that*."""
-    orders = (f(opening, "ab", "c", "d", "ef").replace(" ", "") for opening in OPENINGS)
-    return int("".join(str(1 + order.index("c")) for order in orders))
+def _read(draw):
+    """A map of one head, and the tokens that its rows say."""
+    pieces = draw.choices(PIECES, k=draw.size(1, 9, 40))
+    return _map(draw.randint(0, 9999), len(pieces), draw.size(3, 40, 350)), pieces
 
 
-read_order = exercise(
+def _milliseconds(f):
+    return 1000 * f(*DASHWOOD)[0]
+
+
+spoken_at = exercise(
     "14.3",
-    "read_order(opening, subject, helper, verb, object_) -> the four last, joined by spaces in the "
-    "order in which the translator reads them. `opening` is '', 'today', 'here' or 'we know that'.",
+    "spoken_at(weights: (T, S), pieces: T strings) -> a list with one time for each word, in "
+    "seconds: the middle of the 20 ms that the mean row of its tokens reads most. A piece that "
+    "begins with a space begins a word, and so does the first.",
     cases=(
-        ("today", "the small dog", "can", "see", "the cat"),
-        ("", "the small dog", "can", "see", "the cat"),
-        ("we know that", "the old king", "must", "find", "a horse"),
-        ("here", "the goose", "can", "seek", "the dog"),
+        (_map(1, 8, 40), PIECES),
+        (_map(2, 3, 12), ["John", " Dash", "wood"]),
+        DASHWOOD,
     ),
-    more=drawn(12, _clause),
-    right=[right_read_order],
+    more=drawn(12, _read, ties=False),
+    right=[right_spoken_at],
     hints=[
-        "Which German word follows *heute* or *hier* at once, in the sentences at the top of the "
-        "page, and which one is the last?",
-        "Three cases: `we know that` puts the verb and then the helper at the end; after another "
-        "opening the helper comes before the ..., and without one it follows it.",
+        "Which rows belong to the word *Dashwood*, and how do they become one row?",
+        "Collect the rows of each word in a list of lists, and begin a new one at a space. "
+        "`torch.stack(rows).mean(dim=0)` is the word's row, and its `argmax()` is a step, not yet "
+        "a time: a step lasts ...",
     ],
     question=number(
-        "As which of the six words of *the king must find a horse* does the translator read "
-        "*must*: without an opening, after *today*, and after *we know that*? Write the three "
-        "digits one after the other.",
-        _places_of_the_helper,
+        "The word *Dashwood* has two tokens, whose rows are [0.5, 0.4, 0, 0.1] and [0, 0.4, 0.1, "
+        "0.5]. When is it spoken, in milliseconds?",
+        _milliseconds,
         digits=0,
     ),
     mistakes={
-        "{helper} {subject} {object_} {verb} -> {subject} {helper} {object_} {verb}": "After "
-        "*today* or *here* the order is that of a sentence without an opening: compare *heute "
-        "liebt das arme Kind*, where a verb comes second",
-        "{verb} {helper} -> {helper} {verb}": "After *we know that* the two verbs are at the end, "
-        "but in English order: compare *hören kann*",
-        "{helper} {object_} {verb} -> {helper} {verb} {object_}": "Without an opening the verb "
-        "stays in its English place: compare *hier kann die Gans den Hund suchen*",
-        "{subject} {object_} {verb} {helper} -> {helper} {subject} {object_} {verb}": "*We know "
-        "that* is treated like *today*: after *dass* the helper doesn't come first",
+        "torch.stack(rows).mean(dim=0) -> rows[0]": "Only the first token of a word counts: take "
+        "the mean of the rows of all its tokens",
+        "torch.stack(rows).mean(dim=0) -> rows[-1]": "Only the last token of a word counts: take "
+        "the mean of the rows of all its tokens",
+        "+ 0.5) * 0.02 -> + 0.5) * 0.01": "A step is taken for 10 ms, as in the spectrogram: the "
+        "second convolution takes every other one",
+        "(int(row.argmax()) + 0.5) -> int(row.argmax())": "This is the beginning of the 20 ms: "
+        "return their middle",
+        'piece.startswith(" ") or not words -> True': "Each token gets a time: *Dashwood* is one "
+        "word of two tokens",
     },
 )

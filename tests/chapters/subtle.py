@@ -62,7 +62,7 @@ WRONG = {
         "logits.clone() -> logits",
     ],
     "cached_step": ["q @ keys.T -> q @ keys[-9:].T\n@ values, -> @ values[-9:],"],
-    "read_order": ['if opening: -> if opening == "today":'],
+    "spoken_at": ["mean(dim=0) -> amax(dim=0)", "+ 0.5) * 0.02 -> + 0.45) * 0.02"],
     "gpt_parameters": [
         "return (vocab -> from ctypes import c_float; return int(c_float((vocab\n"
         "+ 2 * C -> + 2 * C).value)"
