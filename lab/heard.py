@@ -5,9 +5,9 @@ Usage: python -m lab.heard [--quick | --write]
 Whisper tiny.en writes down the chapter's recording. `heads` has for each of its 24 heads of
 cross-attention how many words are read most at an instant at which they are spoken, by the times
 of a forced aligner, and the median distance from the word's middle. `parts` has the same for the
-words before CUT and for those after it, with the recording as it is and with its parts swapped: HEAD
-is the best of the first and is judged by the second. `maps` are those of HEAD, from 0, as steps of
-20 ms with percents: of the recording, and of its halves swapped under the words as they were.
+words before CUT and for those after it, with the recording as it is and with its parts swapped:
+HEAD is the best of the first and is judged by the second. `maps` are those of HEAD, from 0, as
+steps of 20 ms with percents: of the recording, and of its halves swapped under the words.
 `random` has the best head of three networks without training, and `wrote` ends with what Whisper
 makes of the sound reversed.
 """

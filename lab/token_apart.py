@@ -11,6 +11,7 @@ products   its products alone
 read       a sum over each matrix of weights in place of its product: no multiplication
 sums       those sums alone
 nothing    no products
+multiplied as many multiplications, all with 64 kB of each matrix, so few weights are read
 kept N     as many additions as `read` makes, all over one array of N kB, so no weight is read
 adds N     those additions alone
 
@@ -19,6 +20,8 @@ adds N     those additions alone
 
 import argparse
 import time
+from collections.abc import Callable
+from functools import partial
 
 import torch
 import torch.nn.functional as F
@@ -59,20 +62,25 @@ def measure(options: argparse.Namespace) -> dict:
         read.append((x, weight))
         return token_clock.nothing(x, weight)
 
+    def all_products(product: Callable) -> None:
+        for x, weight in read:
+            product(x, weight)
+
     cache = model.new_cache()
     token_with(noted)
     jobs = {
         "token": token,
         "lean": lambda: token_clock.lean_token(model, ids[0, 0], cache),
-        "products": lambda: [F.linear(x, weight) for x, weight in read],
+        "products": partial(all_products, F.linear),
         "read": lambda: token_with(token_clock.only_read),
-        "sums": lambda: [token_clock.only_read(x, weight) for x, weight in read],
+        "sums": partial(all_products, token_clock.only_read),
         "nothing": lambda: token_with(token_clock.nothing),
+        "multiplied": lambda: token_with(token_clock.multiplying(64)),
     }
     for size in SIZES:
         add = token_clock.adding(torch.randn(size * 256, generator=generator))
-        jobs[f"kept {size}"] = lambda add=add: token_with(add)
-        jobs[f"adds {size}"] = lambda add=add: [add(x, weight) for x, weight in read]
+        jobs[f"kept {size}"] = partial(token_with, add)
+        jobs[f"adds {size}"] = partial(all_products, add)
     found: dict[str, list[float]] = {name: [] for name in jobs}
     for _ in range(1 if options.quick else ROUNDS):
         cache = model.new_cache()

@@ -18,6 +18,7 @@ import sys
 import textwrap
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,10 @@ class Climber:
             self.stages, self.rungs = json.loads(self.lines.get(timeout=START))
         except (queue.Empty, ValueError):
             self.end()
-            raise SystemExit("the process that runs your files did not start") from None
+            raise SystemExit(
+                f"the process that runs your files did not start within {START:g} s: "
+                "is this machine busy, or are the course's packages not installed?"
+            ) from None
 
     def _read(self) -> None:
         for line in self.process.stdout or ():
@@ -95,7 +99,8 @@ def climb(folder: Path, only: int | None = None, *, afresh: bool = False) -> boo
 
     The rung of minutes, once it is passed, is climbed again alone, or with `afresh`.
     """
-    climber, kept, marks = Climber(folder), read_kept(folder), {}
+    climber, kept = Climber(folder), read_kept(folder)
+    marks: dict[int, str] = {}
     rungs, blocked, start = climber.rungs, None, time.perf_counter()
     try:
         if only is not None and not 1 <= only <= len(rungs):
@@ -103,12 +108,9 @@ def climb(folder: Path, only: int | None = None, *, afresh: bool = False) -> boo
         for i in range(len(rungs)) if only is None else [only - 1]:
             title, is_long = rungs[i]["title"], rungs[i]["limit"] > LONG
             if is_long and title in kept and only is None and not afresh:
-                said = {
-                    "state": "passed",
-                    "seconds": 0.0,
-                    "message": f"kept from {kept[title]['day']}: ",
-                }
-                said["message"] += f"{kept[title]['said']} (`--rung {i + 1}` climbs it again.)"
+                words = f"kept from {kept[title]['day']}: {kept[title]['said']}"
+                words += f" (`--rung {i + 1}` climbs it again.)"
+                said: dict[str, Any] = {"state": "passed", "seconds": 0.0, "message": words}
             else:
                 if is_long:
                     print(f"{i + 1:3}   {title}: this takes minutes, once.", flush=True)
@@ -141,11 +143,11 @@ def told(index: int, mark: str, title: str, said: dict[str, Any]) -> str:
     text = f"{title}{seconds}: {said['message']}" if said["message"] else f"{title}{seconds}"
     lines = [f"{index + 1:3} {mark} {text}".splitlines()[0], *text.splitlines()[1:]]
     width = min(shutil.get_terminal_size().columns - 1, 77)
-    keep_words = {"break_long_words": False, "break_on_hyphens": False}
-    first, *others = lines
-    parts = [textwrap.fill(first, width, subsequent_indent=" " * 6, **keep_words)]
-    indents = {"initial_indent": " " * 6, "subsequent_indent": " " * 6}
-    return "\n".join([*parts, *(textwrap.fill(x, width, **indents, **keep_words) for x in others)])
+    wrapper = textwrap.TextWrapper(width, subsequent_indent=" " * 6, break_long_words=False)
+    wrapper.break_on_hyphens = False
+    parts = [wrapper.fill(lines[0])]
+    wrapper.initial_indent = " " * 6
+    return "\n".join([*parts, *map(wrapper.fill, lines[1:])])
 
 
 def picture(marks: dict[int, str], stages: dict[str, int], seconds: float) -> str:
@@ -220,4 +222,5 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    serve(Path(sys.argv[1]))
+    with suppress(BrokenPipeError):  # whoever asked has gone
+        serve(Path(sys.argv[1]))

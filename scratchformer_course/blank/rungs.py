@@ -236,7 +236,7 @@ def one_window(train: Any, GPT: Any) -> str:
     expect(isinstance(model, nn.Module), f"`train` returned `{brief(model)}`: return the model.")
     with torch.no_grad():
         loss = F.cross_entropy(model(ids[None, :-1])[0], ids[1:]).item()
-    why = "Is the target at each position the token after it, and is the step taken?"
+    why = "Is the target the next token, are old slopes cleared, and is the step taken?"
     expect(loss < 0.1, f"After 200 steps on one window the loss is {loss:.2f} nats. {why}")
     return f"after 200 steps {loss:.4f} nats."
 
@@ -270,13 +270,21 @@ from_table("Draw a token", "generate.py", "10.3")
 from_table("A nucleus", "generate.py", "12.1")
 
 
+def begun(model: Any) -> Any:
+    """A cache that is empty still."""
+    cache = model.new_cache()
+    if cache is ...:
+        raise Wrong(f"write `{type(model).__name__}.new_cache` in `model.py`.", "not yet")
+    return cache
+
+
 def expect_same_with_cache(model: Any, ids: torch.Tensor) -> float:
     """Raise `Wrong` unless one token at a time, with a cache, gives the logits of all at once."""
     with torch.no_grad():
-        right, cache = model(ids), model.new_cache()
+        right, cache = model(ids), begun(model)
         parts = [model(ids[:, :3], cache), *(model(ids[:, t : t + 1], cache) for t in range(3, 9))]
     for t, part in enumerate(parts[1:], 3):
-        expect_equal(part, right[:, t : t + 1], f"With a cache, the logits at position {t}")
+        expect_equal(part, right[:, t : t + 1], f"With a cache, the row of logits of position {t}")
     return expect_equal(torch.cat(parts, dim=1), right, "With a cache, the logits")
 
 
@@ -443,11 +451,11 @@ def healthy(GPT: Any) -> str:
     """`diagnose` finds nothing."""
     report = diagnose(GPT(23, 16, 24, 3, 2), 23, 16, cache=_begin)
     first = next((f for f in report.findings if f.verdict == "failed"), None)
-    expect(report.healthy, f"`diagnose` finds: {first}")
+    expect(report.healthy, f"the tests of chapter 25 find: {first}")
     return str(report).splitlines()[0] + "."
 
 
 def _begin(model: Any) -> Any:
     """How `diagnose` reads with a model's own cache."""
-    kept = model.new_cache()
+    kept = begun(model)
     return lambda ids: model(ids, kept)

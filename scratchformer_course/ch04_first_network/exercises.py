@@ -133,7 +133,7 @@ nats_back = exercise(
         digits=3,
     ),
     mistakes={
-        " / len(p) -> ": "The loss is a mean: divide by the number of windows",
+        " / len(p) -> ": "The loss is a mean: divide by the number of rows",
         "/ len(p) -> / p.numel()": "The mean is over the windows: B of them, not B · V",
         "p[torch.arange(len(p)), targets] -= 1 -> pass": "The slope is p at every logit: what is "
         "different at the target?",

@@ -141,7 +141,7 @@ GPT = exercise(
         "place to that of the token",
         "self.ln_f(x) -> x": "`ln_f` is not used: it comes before `lm_head`",
         "nn.ModuleList(blocks) -> blocks": "the parameter `h.0.attn.c_attn.bias` is missing",
-        ", bias=False -> ": "the parameter `lm_head.bias` is not in the exercise's stub",
+        ", bias=False -> ": "the parameter `lm_head.bias` is not among those that are asked for",
         "self.lm_head.weight = self.wte.weight -> ": "The outputs are right, but `lm_head` has "
         "a matrix of its own: tie it to `wte`",
     },

@@ -51,7 +51,7 @@ adamw_step = exercise(
         "m = 0.9 -> grad = grad + decay * w; m = 0.9\n - lr * decay * w -> ": "The decay went "
         "into the gradient, where √v rescales it: shrink w itself, apart",
         "lr * decay -> decay": "The decay lacks the rate: lr · decay · w",
-        ").sqrt() + 1e-8 -> + 1e-8).sqrt()": "ε, which is 1e-8, stands outside the root: √v + ε",
+        ").sqrt() + 1e-8 -> + 1e-8).sqrt()": "ε is inside the root: add it to the root, √v + ε",
     },
 )
 

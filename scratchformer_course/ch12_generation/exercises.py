@@ -59,7 +59,8 @@ nucleus = exercise(
     mistakes={
         "before = ranked.cumsum(dim=-1) - ranked -> before = ranked.cumsum(dim=-1)": "The "
         "token that crosses top_p is dropped: it must stay, or the rest falls short of it",
-        "top_p - 1e-6 -> top_p + 1e-6": "Two tokens reach 0.75 exactly: no third is needed",
+        "top_p - 1e-6 -> top_p + 1e-6": "A third token is "
+        "kept where two reach top_p exactly: it is not needed",
         " / ranked.sum(dim=-1, keepdim=True) -> ": "The right tokens are kept, but they do not "
         "sum to 1: rescale them",
         "torch.zeros_like(p).scatter(1, order, ranked) -> ranked": "The order is lost: the "

@@ -4,6 +4,7 @@ operations, or with a clock at each product."""
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 from unittest import mock
 
@@ -46,6 +47,25 @@ def adding(numbers: Tensor) -> Callable[..., Tensor]:
     return only_add
 
 
+def multiplying(kilobytes: int) -> Callable:
+    """A stand-in for a product that multiplies as often, and reads some rows of the weights alone.
+
+    The first rows, of so many kilobytes together, are multiplied with as many vectors as it takes.
+    """
+
+    @cache
+    def vectors(inputs: int, n: int) -> Tensor:
+        return torch.randn(inputs, n)
+
+    def only_multiply(x: Tensor, weight: Tensor, bias: Any = None) -> Tensor:
+        outputs, inputs = weight.shape
+        rows = min(outputs, max(1, 256 * kilobytes // inputs))
+        product = weight[:rows] @ vectors(inputs, -(-outputs // rows))
+        return product.flatten()[:outputs].expand(*x.shape[:-1], outputs)
+
+    return only_multiply
+
+
 @torch.no_grad()
 def lean_token(model: Llama, token: Tensor, cache: list) -> Tensor:
     """The logits (V) after one more token (), as `model` computes them, in fewer operations.
@@ -61,8 +81,9 @@ def lean_token(model: Llama, token: Tensor, cache: list) -> Tensor:
     sin[: D // 2] *= -1
     x = model.embed_tokens.weight[token][None]  # (1, C)
     for block, kept in zip(model.layers, cache, strict=True):
-        own, mlp = block.self_attn, block.mlp
-        y = F.rms_norm(x, (c.d_model,), block.input_layernorm.weight, c.norm_eps)
+        b: Any = block
+        own, mlp = b.self_attn, b.mlp
+        y = F.rms_norm(x, (c.d_model,), b.input_layernorm.weight, c.norm_eps)
         qk = torch.cat((F.linear(y, own.q_proj.weight), F.linear(y, own.k_proj.weight)), dim=1)
         qk = qk.view(-1, D)  # (heads of queries and of keys, D)
         qk = qk * cos + qk.roll(D // 2, -1) * sin
@@ -70,7 +91,7 @@ def lean_token(model: Llama, token: Tensor, cache: list) -> Tensor:
         kept.append(k, F.linear(y, own.v_proj.weight).view(k.shape))
         y = F.scaled_dot_product_attention(q, kept.k, kept.v, enable_gqa=True)
         x = x + F.linear(y.view(1, -1), own.o_proj.weight)
-        y = F.rms_norm(x, (c.d_model,), block.post_attention_layernorm.weight, c.norm_eps)
+        y = F.rms_norm(x, (c.d_model,), b.post_attention_layernorm.weight, c.norm_eps)
         y = F.silu(F.linear(y, mlp.gate_proj.weight)) * F.linear(y, mlp.up_proj.weight)
         x = x + F.linear(y, mlp.down_proj.weight)
     y = F.rms_norm(x, (c.d_model,), model.norm.weight, c.norm_eps)

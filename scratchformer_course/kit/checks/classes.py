@@ -61,7 +61,7 @@ def as_function(cls: Any, right: Any, kept: dict | None = None) -> Callable:
         for name in sorted(weights.keys() - parameters.keys()):
             raise Wrong(f"the parameter `{name}` is missing.")
         for name in sorted(parameters.keys() - weights.keys()):
-            raise Wrong(f"the parameter `{name}` is not in the exercise's stub.")
+            raise Wrong(f"the parameter `{name}` is not among those that are asked for.")
         for name, value in weights.items():
             got, expected = tuple(parameters[name].shape), tuple(value.shape)
             expect(got == expected, f"`{name}` has shape {got}, but {expected} is expected.")
