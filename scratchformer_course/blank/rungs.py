@@ -236,7 +236,7 @@ def one_window(train: Any, GPT: Any) -> str:
     expect(isinstance(model, nn.Module), f"`train` returned `{brief(model)}`: return the model.")
     with torch.no_grad():
         loss = F.cross_entropy(model(ids[None, :-1])[0], ids[1:]).item()
-    why = "Is the target the next token, are old slopes cleared, and is the step taken?"
+    why = "Is each target the token after it, are old slopes cleared, is the step taken?"
     expect(loss < 0.1, f"After 200 steps on one window the loss is {loss:.2f} nats. {why}")
     return f"after 200 steps {loss:.4f} nats."
 
