@@ -116,10 +116,11 @@ only_read = exercise(
         "`weight.sum()` is one number, without a shape. `.expand(1, 1, len(weight))` repeats it.",
     ],
     question=number(
-        "A weight has the rows (2, 1), (0, 3) and (1, 1). Which number stands in all places?",
-        lambda f: f(torch.ones(1, 1, 2), torch.tensor([[2.0, 1.0], [0.0, 3.0], [1.0, 1.0]]))[
-            0, 0, 0
-        ],
+        "A weight has the rows (2, 1), (0, 3) and (1, 1), and x is (3, 1). Which number comes "
+        "first in the result?",
+        lambda f: f(
+            torch.tensor([[[3.0, 1.0]]]), torch.tensor([[2.0, 1.0], [0.0, 3.0], [1.0, 1.0]])
+        )[0, 0, 0],
         digits=0,
     ),
     mistakes={
