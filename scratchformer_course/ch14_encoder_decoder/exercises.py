@@ -151,7 +151,7 @@ def right_spoken_at(weights, pieces):
 
 # two rows of one word, each highest at another step
 DASHWOOD = torch.tensor([[0.5, 0.4, 0.0, 0.1], [0.0, 0.4, 0.1, 0.5]]), [" Dash", "wood"]
-PIECES = " Mr.| John| Dash|wood| had| le|is|ure".split("|")
+PIECES = " Mr.| John| Dash|wood| had| some|wh|at".split("|")
 
 
 def _map(seed, tokens, steps):
