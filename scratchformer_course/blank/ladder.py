@@ -12,7 +12,7 @@ from scratchformer_course.kit.checks import Exercise, Wrong
 from scratchformer_course.kit.checks.sandbox import seeded
 from scratchformer_course.teaching.tables import exercise
 
-SECONDS = 30.0
+SECONDS = 90.0
 
 
 class NotHere(Exception):
