@@ -53,7 +53,7 @@ course.define("certificate", () => {
       const cards = [...document.querySelectorAll("[data-chapter]")];
       const chapters = cards.map(({ dataset }) => ({
         number: dataset.chapter,
-        exercises: dataset.exercises.split(" "),
+        exercises: dataset.exercises.split(" ").filter(Boolean),
       }));
       const day = new Date().toLocaleDateString("sv-SE"); // 2026-11-29
       const parts = partsOf(input.value, day, edition, load(), count(chapters, load()));

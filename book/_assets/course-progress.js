@@ -203,7 +203,7 @@ course.define("progress", () => {
     const chapters = cards.map((card) => ({
       card,
       number: card.dataset.chapter,
-      exercises: card.dataset.exercises.split(" "),
+      exercises: card.dataset.exercises.split(" ").filter(Boolean),
       link: card.querySelector("a"),
     }));
     if (!storageWorks()) return host.replaceChildren(el("p", NO_STORE));

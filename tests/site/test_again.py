@@ -1,6 +1,7 @@
 """Again: one guess of an earlier chapter at a chapter's foot, once its rest is over."""
 
 import json
+from urllib.parse import quote
 
 import pytest
 
@@ -55,7 +56,7 @@ def guessed_before(site, **guesses):
     kept = {}
     for kind, value in guesses.items():
         page, question = IDS[kind].split(":")
-        key = f"course-guess:{(site / 'notebooks' / page).as_posix()}:{question}"
+        key = f"course-guess:{quote((site / 'notebooks' / page).as_posix())}:{question}"
         lines.append(f"localStorage.setItem({json.dumps(key)}, {json.dumps(value)});")
         kept[IDS[kind]] = [0, 20000 + len(kept)]
     again = f"localStorage.setItem('course-again', {json.dumps(json.dumps(kept))});"

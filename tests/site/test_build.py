@@ -49,7 +49,8 @@ def build(folder: Path, welcome: str, plain: str, owner: str) -> subprocess.Comp
     pages = {"book/welcome.md": welcome, "book/plain.md": plain}
     for name, text in {"_config.yml": address, "_toc.yml": TOC, **pages}.items():
         (folder / name).write_text(text, encoding="utf-8")
-    for name in ("book/references.bib", "scratchformer_course/kit/figure/loader.js"):
+    course_files = ("kit/figure/loader.js", "real_model/sha256.js")
+    for name in ("book/references.bib", *(f"scratchformer_course/{file}" for file in course_files)):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
     program = Path(sys.executable).with_name("jupyter-book")
