@@ -79,7 +79,7 @@ def lean_token(model: Llama, token: Tensor, cache: list) -> Tensor:
     angle = (len(cache[0]) * rate).repeat(2)  # (D)
     cos, sin = angle.cos(), angle.sin()
     sin[: D // 2] *= -1
-    x = model.embed_tokens.weight[token][None]  # (1, C)
+    x = model.embed_tokens.weight[token][None]
     for block, kept in zip(model.layers, cache, strict=True):
         b: Any = block
         own, mlp = b.self_attn, b.mlp
@@ -87,7 +87,7 @@ def lean_token(model: Llama, token: Tensor, cache: list) -> Tensor:
         qk = torch.cat((F.linear(y, own.q_proj.weight), F.linear(y, own.k_proj.weight)), dim=1)
         qk = qk.view(-1, D)  # (heads of queries and of keys, D)
         qk = qk * cos + qk.roll(D // 2, -1) * sin
-        q, k = qk[None, : c.n_heads, None], qk[None, c.n_heads :, None]  # (1, H, 1, D) each
+        q, k = qk[None, : c.n_heads, None], qk[None, c.n_heads :, None]
         kept.append(k, F.linear(y, own.v_proj.weight).view(k.shape))
         y = F.scaled_dot_product_attention(q, kept.k, kept.v, enable_gqa=True)
         x = x + F.linear(y.view(1, -1), own.o_proj.weight)

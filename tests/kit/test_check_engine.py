@@ -418,7 +418,7 @@ GATES = {
     LINEAR.format("1 * self.gate.weight"): "in all 3 calls",
     ".sigmoid() -> ": "The sigmoid is missing",
     "d_model, d_model) -> d_model, d_model, bias=False)": "the parameter `gate.bias` is missing",
-    "super().__init__() -> super().__init__(); self.b = nn.Linear(1, 1)": "`b.bias` is not in",
+    "super().__init__() -> super().__init__(); self.b = nn.Linear(1, 1)": "`b.bias` is not among",
     "nn.Linear(d_model, d_model) -> ...": "replace the `...`",
     "d_model, d_model) -> d_model + 1, d_model + 1)": "has shape (4, 4), but (3, 3) is expected",
     "x * self.gate(x).sigmoid() -> x @ x": "`Gate(d_model=3)(",
