@@ -104,7 +104,8 @@ def test_a_chapter_numbers_and_describes_its_figures_is_short_and_hands_out_its_
         outputs = [out for cell in notebook.cells for out in cell.get("outputs", [])]
         html = [str(output.get("data", {}).get("text/html", "")) for output in outputs]
         shown = article.select("figure svg[class^=course-]")
-        assert len(shown) == sum(text.startswith('<svg class="course-') for text in html) > 0, name
+        drawn = sum(text.startswith('<svg class="course-') for text in html)
+        assert len(shown) == drawn and (drawn or number == 26), name  # 26 is told by the ladder
         assert [s for s in shown if s.get("role") != "img" or len(s["aria-label"]) < 20] == [], name
         links = [link["href"] for link in article.find_previous("body").select("a[href]")]
         stem = path.split("/")[1]
