@@ -54,9 +54,9 @@ def turned_pair(d, a: float, b: float, angle: float):
 @drawing(470, 288)
 def dials(d, speeds: list[float], places: list[int]):
     """A table of dials. Each row is a pair of channels, each column a position. The hand of the
-    first pair goes round many times, that of the second more slowly, and the hand of the last pair has
-    hardly left its start at position 100. Fast hands tell near positions apart, slow hands far ones
-    apart.
+    first pair goes round many times, that of the second more slowly, and the hand of the last pair
+    has hardly left its start at position 100. Fast hands tell near positions apart, and slow hands
+    far ones.
     """
     step = 61
     times = [f"t = {place}" for place in places]

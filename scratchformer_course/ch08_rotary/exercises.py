@@ -38,8 +38,8 @@ meets_at = exercise(
     ],
     question=number(
         "The query is (−1, 1), the key (−1, −1), and a position turns both by 0.5 radians. At "
-        "which distance closest to 0 do they meet? One digit after the point. (A quarter turn is 1.57 "
-        "radians.)",
+        "which distance closest to 0 do they meet? One digit after the point. (A quarter turn is "
+        "1.57 radians.)",
         lambda f: f(torch.tensor([-1.0, 1.0]), torch.tensor([-1.0, -1.0]), 0.5),
         digits=1,
     ),

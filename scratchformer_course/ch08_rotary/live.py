@@ -23,7 +23,7 @@ def turning_pairs(
     speed: float,
     scores: Mapping[tuple[int, int], float],
 ) -> LiveFigure:
-    """A query at position m and a key at position n, as arrows, each turned by position times `speed`.
+    """A query at position m and a key at position n, each turned by its position times `speed`.
 
     `scores` holds the dot products that a chapter computed, by (m, n): at most 3 are drawn in the
     still figure, and the live one begins with the first. Raises ValueError for numbers that the
