@@ -140,8 +140,8 @@ def expected(model: nn.Module, tok: CharTokenizer) -> list[dict]:
     for text in the_dukes(0):
         ids = torch.tensor([[tok.ids.get(c, 0) for c in text]])  # 0 in a stand-in
         p = model(ids)[0, -1].softmax(dim=0)  # (V,)
-        V, O = (round(p[tok.ids.get(letter, 0)].item(), 4) for letter in "VO")
-        answers.append({"likeliest": tok.decode([int(p.argmax())]), "V": V, "O": O})
+        chances = {letter: round(p[tok.ids.get(letter, 0)].item(), 4) for letter in "VO"}
+        answers.append({"likeliest": tok.decode([int(p.argmax())])} | chances)
     return answers
 
 
