@@ -1,9 +1,10 @@
 // What models write, under one slider: at each stop the text and, where there is a curve, its loss.
-// Chapter 04 moves through the steps of one run, chapter 10 from model to model, without a curve.
+// Chapter 04 moves through the steps of one run, chapter 10 from model to model: it has no curve, but
+// the text of the last stop beside the one of the slider.
 
 course.define("textSlider", () => {
   const { el, sliderOver, player, format, drawing, words, way, describe } = course.live;
-  const { newStatus } = course.live;
+  const { newStatus, region } = course.live;
   const WIDTH = 340;
   const LEFT = 34;
   const RIGHT = 318;
@@ -28,10 +29,12 @@ course.define("textSlider", () => {
     const stop = sliderOver(settings.slider, stops, draw, settings.plays ? last : 0);
     const play = player(stop, () => (stop.get() + 1) % frames.length, "Next stop");
     if (settings.plays) stop.element.append(play.button);
-    const text = el("p.sx-text", { tabindex: 0, role: "group" });
-    describe(text, `What ${settings.writer} writes`);
+    const textOf = (writer) => region("p.sx-text", `What ${writer} writes`);
+    const text = textOf(settings.writer);
     const status = newStatus();
     const curve = settings.line && curveOf(settings);
+    const best = settings.compares && textOf(stops[last]);
+    if (best) best.append(el("b", prompt), frames[last].text);
 
     function draw() {
       play.moved();
@@ -43,10 +46,15 @@ course.define("textSlider", () => {
     draw();
     return el("div.sx-text-slider", [
       stop.element,
-      el("div.sx-columns", [
-        el("div.sx-main", [text]),
-        el("div.sx-detail", [status, curve ? curve.element : ""]),
-      ]),
+      el(
+        "div.sx-columns",
+        best
+          ? [el("div", [status, text]), el("div", [el("p.sx-status", frames[last].told), best])]
+          : [
+              el("div.sx-main", [text]),
+              el("div.sx-detail", [status, curve ? curve.element : ""]),
+            ],
+      ),
     ]);
   }
 
