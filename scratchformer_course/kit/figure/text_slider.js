@@ -33,8 +33,7 @@ course.define("textSlider", () => {
     const text = textOf(settings.writer);
     const status = newStatus();
     const curve = settings.line && curveOf(settings);
-    const best = settings.compares && textOf(stops[last]);
-    if (best) best.append(el("b", prompt), frames[last].text);
+    const best = settings.compares && lastOf(frames.at(-1), prompt, textOf);
 
     function draw() {
       play.moved();
@@ -49,13 +48,20 @@ course.define("textSlider", () => {
       el(
         "div.sx-columns",
         best
-          ? [el("div", [status, text]), el("div", [el("p.sx-status", frames[last].told), best])]
+          ? [el("div", [status, text]), el("div", [el("p.sx-status", best.about), best.text])]
           : [
               el("div.sx-main", [text]),
               el("div.sx-detail", [status, curve ? curve.element : ""]),
             ],
       ),
     ]);
+  }
+
+  // What is written at the last stop, and what is told of it
+  function lastOf({ label, told, text }, prompt, textOf) {
+    const written = textOf(label);
+    written.append(el("b", prompt), text);
+    return { text: written, about: `${label}: ${told[0].toLowerCase()}${told.slice(1)}` };
   }
 
   // The losses of all stops; `mark` marks one, and returns the sentence about it
