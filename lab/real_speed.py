@@ -38,6 +38,7 @@ from scratchformer_course.ch15_costs.token_clock import seconds
 
 NAME = "smollm2-135m-instruct"
 TEXT, TOKENS, ROUNDS, PREFIX, TEXTS, STEPS, ROWS = 300, 12, 6, 32, (1, 4, 16, 64), 5, 192
+SIDE = 1024  # of the large matrices
 SETTINGS = {"model": NAME, "threads": 1, "text": TEXT, "tokens": TOKENS, "rounds": ROUNDS,
             "prefix": PREFIX, "texts": TEXTS, "steps": STEPS, "rows": ROWS}  # fmt: skip
 PRODUCTS = len(token_clock.NAMES)
@@ -92,6 +93,32 @@ class Moved:
         return job
 
 
+def one_round(n: int, ids: Tensor) -> tuple[dict, dict, list[list[float]]]:
+    """Seconds of a token, of steps for several texts, and the time lines of the blocks."""
+    large = Moved(token_clock.on_large_pages(n).normal_(), Llama.pretrained(NAME), ids)
+    small = Moved(torch.randn(n), Llama.pretrained(NAME), ids)
+    square = torch.randn(SIDE, SIDE)
+    jobs: dict[str, Callable] = {
+        "token": large.step,
+        "summed": large.memory.sum,
+        "products": large.products(),
+        "rest": partial(large.step_with, token_clock.nothing),
+        "read": partial(large.step_with, token_clock.only_read),
+        "small token": small.step,
+        "small summed": small.memory.sum,
+        "small products": small.products(),
+    }
+    found = dict(zip(jobs, seconds(*jobs.values(), turns=TOKENS), strict=True))
+    tokens = [token_clock.clocked(large.step) for _ in range(TOKENS)]
+    middle = sorted(tokens, key=lambda times: times[-1])[TOKENS // 2]
+    jobs = {f"step {k}": partial(large.step, k) for k in TEXTS}
+    jobs |= {f"products {k}": large.products(k) for k in TEXTS}
+    jobs |= {f"cached {k}": large.cached(k) for k in TEXTS}
+    jobs |= {"summed": large.memory.sum, "square": lambda: square @ square}
+    texts = dict(zip(jobs, seconds(*jobs.values(), turns=STEPS), strict=True))
+    return found, texts, lines_of_blocks(middle, large.model.config.n_layers)
+
+
 @torch.no_grad()
 def measure(options: argparse.Namespace) -> dict:
     torch.set_num_threads(1)
@@ -103,37 +130,12 @@ def measure(options: argparse.Namespace) -> dict:
     generator = torch.Generator().manual_seed(0)
     ids = torch.randint(model.config.vocab_size, (1, TEXT), generator=generator)
     prefill = TEXT / seconds(lambda: model(ids, model.new_cache()), turns=1)[0]
-    square = torch.randn(1024, 1024)
-    found: dict[str, list[float]] = {}
-    texts_found: dict[str, list[float]] = {}
-    blocks: list[list[float]] = []
-    for _ in range(1 if options.quick else ROUNDS):
-        large = Moved(token_clock.on_large_pages(n).normal_(), Llama.pretrained(NAME), ids)
-        small = Moved(torch.randn(n), Llama.pretrained(NAME), ids)
-        jobs: dict[str, Callable] = {
-            "token": large.step,
-            "summed": large.memory.sum,
-            "products": large.products(),
-            "rest": partial(large.step_with, token_clock.nothing),
-            "read": partial(large.step_with, token_clock.only_read),
-            "small token": small.step,
-            "small summed": small.memory.sum,
-            "small products": small.products(),
-        }
-        for name, least in zip(jobs, seconds(*jobs.values(), turns=TOKENS), strict=True):
-            found.setdefault(name, []).append(least)
-        tokens = [token_clock.clocked(large.step) for _ in range(TOKENS)]
-        middle = sorted(tokens, key=lambda times: times[-1])[TOKENS // 2]
-        blocks += lines_of_blocks(middle, model.config.n_layers)
-        del small
-        jobs = {f"step {k}": partial(large.step, k) for k in TEXTS}
-        jobs |= {f"products {k}": large.products(k) for k in TEXTS}
-        jobs |= {f"cached {k}": large.cached(k) for k in TEXTS}
-        jobs |= {"summed": large.memory.sum, "square": lambda: square @ square}
-        for name, least in zip(jobs, seconds(*jobs.values(), turns=STEPS), strict=True):
-            texts_found.setdefault(name, []).append(least)
-        del large, jobs
-    peaks = [2 * len(square) ** 3 / took / 1e9 for took in texts_found.pop("square")]
+    rounds = [one_round(n, ids) for _ in range(1 if options.quick else ROUNDS)]
+    found, texts_found = (
+        {name: [one[part][name] for one in rounds] for name in rounds[0][part]} for part in (0, 1)
+    )
+    peaks = [2 * SIDE**3 / took / 1e9 for took in texts_found.pop("square")]
+    blocks = [block for one in rounds for block in one[2]]
     foretold = [1 / took for took in found["summed"]]
     written = [1 / took for took in found["token"]]
     milliseconds, texts = (
