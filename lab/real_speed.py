@@ -93,7 +93,10 @@ class Moved:
         return job
 
 
-def one_round(n: int, ids: Tensor) -> tuple[dict, dict, list[list[float]]]:
+Times = dict[str, float]  # seconds
+
+
+def one_round(n: int, ids: Tensor) -> tuple[Times, Times, list[list[float]]]:
     """Seconds of a token, of steps for several texts, and the time lines of the blocks."""
     large = Moved(token_clock.on_large_pages(n).normal_(), Llama.pretrained(NAME), ids)
     small = Moved(torch.randn(n), Llama.pretrained(NAME), ids)
@@ -131,9 +134,8 @@ def measure(options: argparse.Namespace) -> dict:
     ids = torch.randint(model.config.vocab_size, (1, TEXT), generator=generator)
     prefill = TEXT / seconds(lambda: model(ids, model.new_cache()), turns=1)[0]
     rounds = [one_round(n, ids) for _ in range(1 if options.quick else ROUNDS)]
-    found, texts_found = (
-        {name: [one[part][name] for one in rounds] for name in rounds[0][part]} for part in (0, 1)
-    )
+    found = {name: [one[0][name] for one in rounds] for name in rounds[0][0]}
+    texts_found = {name: [one[1][name] for one in rounds] for name in rounds[0][1]}
     peaks = [2 * SIDE**3 / took / 1e9 for took in texts_found.pop("square")]
     blocks = [block for one in rounds for block in one[2]]
     foretold = [1 / took for took in found["summed"]]

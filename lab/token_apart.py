@@ -78,7 +78,7 @@ def one_round(generator: torch.Generator) -> dict[str, float]:
     model(ids, cache)
     token_with(noted)
     multiply = token_clock.multiplying(64)
-    jobs = {
+    jobs: dict[str, Callable] = {
         "token": token,
         "lean": lambda: token_clock.lean_token(model, ids[0, 0], cache),
         "products": partial(all_products, F.linear),

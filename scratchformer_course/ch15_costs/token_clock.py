@@ -21,7 +21,7 @@ SMALL = 64 * 1024 // 4  # numbers of an array that fits into a core's own cache:
 
 
 def seconds(*works, turns=12):
-    times = [[] for _ in works]  # of each, by turns
+    times: list[list[float]] = [[] for _ in works]  # by turns
     for _ in range(turns):
         for work, own in zip(works, times, strict=True):
             work()  # not timed: its data are as it leaves them
