@@ -5,10 +5,11 @@ Usage: python -m lab.circles [--quick | --write] [--only PART ...]
 For chapter 12. `beginnings`: SmolLM2 goes on from each of BEGINNINGS for NEW tokens: greedy, with
 the second likeliest token at one step of PUSHES, with a view of the beginning and the last SEEN
 tokens only (from its circles, AFTER more), and by beam search, WIDTH wide. A text circles if of the
-runs of RUN tokens in its last LAST more than BAR occurred before in these. `rules`: three texts by
-each rule that draws, and one with the penalty. `writers`: the share of words of the small GPT that
-the training text does not have, by rule, beside Shakespeare's; and, of the plain draw's words of 4
-to 6 letters, how many have a character beyond the ten likeliest.
+runs of RUN tokens in its last LAST more than BAR occurred before in these. `dropped`: the step at
+which the beam drops the greedy text. `rules`: three texts by each rule that draws, and one with the
+penalty. `writers`: the share of words of the small GPT that the training text does not have, by
+rule, beside Shakespeare's; and, of the plain draw's words of 4 to 6 letters, how many have a
+character beyond the ten likeliest.
 """
 
 import argparse
@@ -57,6 +58,7 @@ SETTINGS = {
     "beginnings": runs.settings_of(
         globals(), "MODEL BEGINNINGS NEW PUSHES SEEN AFTER WIDTH RUN LAST BAR"
     ),
+    "dropped": {"model": MODEL, "beginning": BEGINNINGS[0], "new": NEW, "width": WIDTH},
     "rules": {"model": MODEL, "rules": BOLD, "new": STORY, "penalty": PENALTY, "run": RUN},
     "writers": runs.settings_of(globals(), "SMALL RULES SEEDS ROWS LINE WORDS TAIL"),
 }
@@ -116,10 +118,15 @@ def drawing(seed: int, tau: float = 1.0, k: int = 0, p: float = 1.0, m: float = 
 
 
 @torch.no_grad()
-def beam(model: nn.Module, ids: Tensor, n: int, width: int) -> tuple[list[int], float]:
-    """The likeliest of `width` texts that grow together, and ln of its probability."""
+def beam(
+    model: nn.Module, ids: Tensor, n: int, width: int, watched: Sequence[int] = ()
+) -> tuple[list[int], float, int]:
+    """The likeliest of `width` texts that grow together, ln of its probability, and a step: the
+    one at which the beginning of a `watched` text is among the `width` no more, or 0.
+    """
+    dropped = 0
     ln_p, cache = torch.zeros(1), model.new_cache()
-    for _ in range(n):
+    for step in range(1, n + 1):
         logits = model(ids[:, len(cache[0]) :], cache)[:, -1]
         scores = ln_p[:, None] + logits.log_softmax(dim=-1)  # (W, V)
         ln_p, best = scores.flatten().topk(width)
@@ -127,7 +134,9 @@ def beam(model: nn.Module, ids: Tensor, n: int, width: int) -> tuple[list[int], 
         ids = torch.cat([ids[kept], new[:, None]], dim=1)
         for part in cache:
             part.k_buffer, part.v_buffer = part.k_buffer[kept], part.v_buffer[kept]
-    return ids[0].tolist(), ln_p[0].item()
+        if watched and not dropped and list(watched[: ids.shape[1]]) not in ids.tolist():
+            dropped = step
+    return ids[0].tolist(), ln_p[0].item(), dropped
 
 
 @torch.no_grad()
@@ -156,7 +165,8 @@ def beginnings(options: argparse.Namespace) -> dict[str, Any]:
     left = sum(row[-16:] not in (row[i : i + 16] for i in range(begin + new - 16)) for row in short)
     beams = []
     for ids in start:
-        (one, ln_1), (best, ln_w) = (beam(model, ids[None], new, w) for w in (1, WIDTH))
+        one, ln_1, _ = beam(model, ids[None], new, 1)
+        best, ln_w, _ = beam(model, ids[None], new, WIDTH)
         beams.append({
             "text": tok.decode(best[begin:]), "greedy": tok.decode(one[begin:]),
             "ln p": round(ln_w, 2), "greedy ln p": round(ln_1, 2),
@@ -170,6 +180,16 @@ def beginnings(options: argparse.Namespace) -> dict[str, Any]:
         "in another": sum(circles(row) for row in short),
         "beams": beams,
     }
+
+
+def dropped(options: argparse.Namespace) -> dict[str, Any]:
+    """When a beam drops the greedy text, after the first of the beginnings."""
+    model, tok = Llama.pretrained(MODEL), ByteBPE.pretrained(MODEL)
+    ids = torch.tensor([tok.encode(BEGINNINGS[0])])
+    n = 8 if options.quick else NEW
+    one = write(model, ids, n, greedy)[0].tolist()
+    step = beam(model, ids, n, WIDTH, one)[2]
+    return {"step": step, "written": tok.decode(one[ids.shape[1] :][:step])}
 
 
 def rules(options: argparse.Namespace) -> dict[str, Any]:
@@ -235,7 +255,7 @@ def met_tail(gpt: nn.Module, tok: CharTokenizer, rows: Tensor) -> list[tuple[str
     return found
 
 
-PARTS = {"beginnings": beginnings, "rules": rules, "writers": writers}
+PARTS = {"beginnings": beginnings, "dropped": dropped, "rules": rules, "writers": writers}
 main = runs.script(__doc__, "circles", PARTS, SETTINGS, threads=1)
 
 
