@@ -74,7 +74,7 @@ def explore(
         logits = model(ids.to(next(model.parameters()).device))[:, -1]
     still = _still(prompts, logits.float().softmax(dim=-1).cpu(), tokenizer)
     if greedy:
-        text_ids = generate(model, ids[:1], greedy, temperature=0)[0, ids.shape[1] :]
+        text_ids = generate(model, ids[:1], greedy, temperature=0.0)[0, ids.shape[1] :]
         settings["begun"] = tokenizer.decode(text_ids.tolist())
         still = f"<pre>{escape(prompt + settings['begun'])}</pre>" + still
     return LiveFigure("explorer", settings, still, [description])

@@ -111,7 +111,7 @@ def test_texts_that_cannot_be_compared_are_told(pair):
 
 def test_a_view_may_begin_with_what_greedy_decoding_writes(browser, tmp_path):
     path, ids = tmp_path / "greedy.html", torch.tensor([TOK.encode("The king ")])
-    said = TOK.decode(generate(MODEL, ids, 40, temperature=0)[0].tolist())
+    said = TOK.decode(generate(MODEL, ids, 40, temperature=0.0)[0].tolist())
     live = explore(MODEL, TOK, "The king ", views=["next"], greedy=40)
     assert said in live.html(), "without JavaScript, too"
     live.save(path)
@@ -120,7 +120,7 @@ def test_a_view_may_begin_with_what_greedy_decoding_writes(browser, tmp_path):
         scene = page.locator(".sx-scene")
         assert scene.text_content() == said
         press(page, "Step")
-        step = TOK.decode(generate(MODEL, ids, 41, temperature=0)[0].tolist())
+        step = TOK.decode(generate(MODEL, ids, 41, temperature=0.0)[0].tolist())
         assert scene.text_content() == step, "the temperature is 0"
         press(page, "Start again")
         assert scene.text_content() == "The king "
