@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from scratchformer.generation import generate
 from scratchformer.training import eval_mode
 from scratchformer_course.kit.figure import LiveFigure
 from scratchformer_course.kit.figure.numbers import check_whole
@@ -32,6 +33,7 @@ def explore(
     seed: int = 1,
     simple: bool = False,
     altered: str | None = None,
+    greedy: int = 0,
 ) -> LiveFigure:
     """A live view of a GPT of the package, or of your own that is equal to one.
 
@@ -42,7 +44,8 @@ def explore(
     `altered` is a second prompt, of as many tokens: "patch" carries vectors over into its run, and
     "switches" tells what becomes of the answers to both. A `simple` view of the next token
     shows what the model writes, and has all else in a fold; one of the switches has all but blocks
-    and heads in a fold. Raises ValueError for a prompt that the
+    and heads in a fold. With `greedy` the view of the next token begins at temperature 0, and that
+    many tokens are written before anybody presses. Raises ValueError for a prompt that the
     tokenizer cannot read, an unknown view, a model of more than 20 million weights, a seed that is
     no whole number, an `altered` of another length, or one that no view compares, and what
     `describe` refuses.
@@ -62,7 +65,7 @@ def explore(
     prompts = [prompt] if altered is None else [prompt, altered]
     if altered is not None:
         _check_pair(len(tokenizer.encode(prompt)), len(tokenizer.encode(altered)), views)
-    settings = {"prompt": prompt, "text": text, "views": list(views), "seed": seed}
+    settings: dict[str, Any] = {"prompt": prompt, "text": text, "views": list(views), "seed": seed}
     settings |= {"simple": True} if simple else {}
     settings |= {"altered": altered} if altered is not None else {}
     context_length = description["config"]["context_length"]
@@ -70,6 +73,10 @@ def explore(
     with eval_mode(model):
         logits = model(ids.to(next(model.parameters()).device))[:, -1]
     still = _still(prompts, logits.float().softmax(dim=-1).cpu(), tokenizer)
+    if greedy:
+        text_ids = generate(model, ids[:1], greedy, temperature=0.0)[0, ids.shape[1] :]
+        settings["begun"] = tokenizer.decode(text_ids.tolist())
+        still = f"<pre>{escape(prompt + settings['begun'])}</pre>" + still
     return LiveFigure("explorer", settings, still, [description])
 
 

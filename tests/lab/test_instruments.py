@@ -3,7 +3,16 @@
 import pytest
 import torch
 
-from lab import bottleneck, induction, inside, real_capitals, real_heads, real_lines, widths
+from lab import (
+    bottleneck,
+    circles,
+    induction,
+    inside,
+    real_capitals,
+    real_heads,
+    real_lines,
+    widths,
+)
 from scratchformer.models import Llama, LlamaConfig
 from scratchformer_course.ch24_inside import play
 from scratchformer_course.ch24_inside.songs import new_model
@@ -144,3 +153,30 @@ def test_a_line_changes_the_logits_and_then_is_gone(llama, line):
         assert not torch.allclose(llama(ids), logits, atol=1e-4)
     with real_lines.other([]):
         assert torch.equal(llama(ids), logits)
+
+
+@torch.no_grad()
+def test_a_beam_knows_how_likely_its_text_is_and_of_width_1_is_greedy(llama):
+    ids = torch.tensor([[1, 2, 3]])
+    (one, _, _), (best, ln_4, _) = (circles.beam(llama, ids, 6, width) for width in (1, 4))
+    assert circles.beam(llama, ids, 6, 4, best)[2] == 0, "what is best was never dropped"
+    assert circles.beam(llama, ids, 6, 4, [1, 2, 3, *[99] * 6])[2] == 1
+    assert one == circles.write(llama, ids, 6, circles.greedy)[0].tolist()
+    p = llama(torch.tensor([best]))[0, 2:-1].log_softmax(dim=-1)
+    own = p.gather(1, torch.tensor(best[3:])[:, None]).sum()
+    assert ln_4 == pytest.approx(own.item(), abs=1e-4)
+    pushed = circles.write(llama, ids, 6, circles.pushed_at(torch.tensor([0])))[0].tolist()
+    assert pushed[3] == llama(ids)[0, -1].topk(2).indices[1] != one[3]
+
+
+def test_a_draw_after_a_cut_gives_only_what_is_kept():
+    logits = torch.tensor([0.4, 0.3, 0.2, 0.1]).log().repeat(200, 1)  # (B, V)
+    for cut, kept in (({"k": 2}, 2), ({"p": 0.8}, 3), ({"m": 0.3}, 3), ({"tau": 0.01}, 1), ({}, 4)):
+        drawn = circles.drawing(0, **cut)(logits)
+        assert set(drawn.flatten().tolist()) == set(range(kept)), cut
+
+
+def test_a_text_circles_if_much_of_its_end_occurred_before():
+    assert circles.repeated([1, 2, 3, 1, 2, 3], 3) == 0.25
+    assert circles.circles([*range(40), *[1, 2, 3, 4, 5] * 8])
+    assert not circles.circles([*[1, 2, 3, 4, 5] * 8, *range(40)])

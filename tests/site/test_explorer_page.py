@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from scratchformer.generation import generate
 from scratchformer_course.page_model import explore
 from tests.site.browsing import focused, number, open_folds, opened, rows
 from tests.site.browsing import weights as shades
@@ -106,6 +107,23 @@ def test_texts_that_cannot_be_compared_are_told(pair):
     status.filter(has_text="It is the same as the prompt").wait_for()
     tab(pair, "Switch off")
     assert not pair.locator(".sx-answers").is_visible(), "one text asks no question"
+
+
+def test_a_view_may_begin_with_what_greedy_decoding_writes(browser, tmp_path):
+    path, ids = tmp_path / "greedy.html", torch.tensor([TOK.encode("The king ")])
+    said = TOK.decode(generate(MODEL, ids, 40, temperature=0.0)[0].tolist())
+    live = explore(MODEL, TOK, "The king ", views=["next"], greedy=40)
+    assert said in live.html(), "without JavaScript, too"
+    live.save(path)
+    with opened(browser, path.as_uri()) as page:
+        page.get_by_role("button", name="Go on").wait_for()
+        scene = page.locator(".sx-scene")
+        assert scene.text_content() == said
+        press(page, "Step")
+        step = TOK.decode(generate(MODEL, ids, 41, temperature=0.0)[0].tolist())
+        assert scene.text_content() == step, "the temperature is 0"
+        press(page, "Start again")
+        assert scene.text_content() == "The king "
 
 
 # ---- keys, frames, other models ----

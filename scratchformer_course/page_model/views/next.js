@@ -40,13 +40,15 @@ course.define("view_next", () => {
     let interrupt = null; // while text is being written: what stops it
 
     const orAll = (most) => (value) => (value === most ? "all" : String(value));
-    const heat = { max: 2, step: 0.05, value: isSimple ? CALM : 1, show: (x) => x.toFixed(2) };
+    const begun = asked.prompt === undefined ? settings.begun : undefined; // written by greedy decoding
+    const warmth = begun ? 0 : isSimple ? CALM : 1;
+    const heat = { max: 2, step: 0.05, value: warmth, show: (x) => x.toFixed(2) };
     const rules = {
       temperature: slider("Temperature", heat, drawBars),
       top_k: slider("Top-k", { min: 1, max: V, value: V, show: orAll(V) }, drawBars),
       top_p: slider("Top-p", { min: 0.05, max: 1, step: 0.05, value: 1, show: orAll(1) }, drawBars),
     };
-    const seed = seedField(asked.seed ?? settings.seed, restart);
+    const seed = seedField(asked.seed ?? settings.seed, () => restart());
     for (const [key, rule] of Object.entries(rules)) {
       if (Number.isFinite(Number(asked[key]))) rule.set(Number(asked[key]));
     }
@@ -114,11 +116,14 @@ course.define("view_next", () => {
       weights = lastRead(result.attention, n_heads, Math.min(ids.length, context_length));
     }
 
-    function restart() {
+    function restart(text = "") {
       stop();
-      [written, cache, random] = [[], newCache(model), generator(seed.get())];
+      written = text ? tokenizer.encode(text) : [];
+      [cache, random] = [newCache(model), generator(seed.get())];
       predict();
-      drawn.textContent = "Nothing is drawn yet.";
+      drawn.textContent = text
+        ? "So far it has taken the likeliest token each time."
+        : "Nothing is drawn yet.";
       draw();
     }
 
@@ -211,11 +216,12 @@ course.define("view_next", () => {
 
     // Who comes by an address with a prompt sees at once what its maker saw
     let isAsked = asked.prompt !== undefined;
+    let isFirst = true;
     function update(newState) {
       state = newState;
-      restart();
+      restart(isFirst ? begun : "");
       if (isAsked) start();
-      isAsked = false;
+      isAsked = isFirst = false;
     }
     return { element, update };
   }

@@ -1,0 +1,263 @@
+"""How often greedy texts circle, and what helps; new words by rule -> measurements/circles.json.
+
+Usage: python -m lab.circles [--quick | --write] [--only PART ...]
+
+For chapter 12. `beginnings`: SmolLM2 goes on from each of BEGINNINGS for NEW tokens: greedy, with
+the second likeliest token at one step of PUSHES, with a view of the beginning and the last SEEN
+tokens only (from its circles, AFTER more), and by beam search, WIDTH wide. A text circles if of the
+runs of RUN tokens in its last LAST more than BAR occurred before in these. `dropped`: the step at
+which the beam drops the greedy text. `rules`: three texts by each rule that draws, and one with the
+penalty. `writers`: the share of words of the small GPT that the training text does not have, by
+rule, beside Shakespeare's; and, of the plain draw's words of 4 to 6 letters, how many have a
+character beyond the ten likeliest.
+"""
+
+import argparse
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from lab import runs
+from scratchformer.data import load_corpus, train_val_split
+from scratchformer.generation import generate
+from scratchformer.models import GPT, Llama
+from scratchformer.tokenizers import ByteBPE, CharTokenizer
+
+MODEL, SMALL = "smollm2-135m-instruct", "tiny-shakespeare"
+BEGINNINGS = (
+    "It was a dark and stormy night.",
+    "The old man opened the heavy door.",
+    "I have never seen the blue sea.",
+    "The train was an hour late again.",
+    "We walked through the dark green forest.",
+    "The city was silent in the morning.",
+    "He came home from the long war.",
+    "There is a house near the river.",
+    "My brother has a small red boat.",
+)  # eight tokens each
+NEW, PUSHES, SEEN, AFTER, WIDTH = 80, (4, 12, 16, 28), 6, 40, 4
+RUN, LAST, BAR = 4, 40, 0.4
+STORY, PENALTY = 32, 1.2
+RULES: dict[str, dict[str, float]] = {
+    "plain draw": {},
+    "τ = 0.7": {"tau": 0.7},
+    "k = 10": {"k": 10},
+    "p = 0.9": {"p": 0.9},
+    "m = 0.1": {"m": 0.1},
+}
+BOLD: dict[str, dict[str, float]] = {
+    "plain draw": {},
+    "τ = 1.5": {"tau": 1.5},
+    "τ = 1.5, m = 0.1": {"tau": 1.5, "m": 0.1},
+}
+SEEDS, ROWS, LINE, WORDS, TAIL = range(10), 96, 64, 600, 10
+SETTINGS = {
+    "beginnings": runs.settings_of(
+        globals(), "MODEL BEGINNINGS NEW PUSHES SEEN AFTER WIDTH RUN LAST BAR"
+    ),
+    "dropped": {"model": MODEL, "beginning": BEGINNINGS[0], "new": NEW, "width": WIDTH},
+    "rules": {"model": MODEL, "rules": BOLD, "new": STORY, "penalty": PENALTY, "run": RUN},
+    "writers": runs.settings_of(globals(), "SMALL RULES SEEDS ROWS LINE WORDS TAIL"),
+}
+Pick = Callable[[Tensor], Tensor]  # logits (B, V) -> (B, 1)
+
+
+def repeated(ids: Sequence[int], n: int = RUN) -> float:
+    """The share of runs of n tokens that occurred before in these."""
+    found = [tuple(ids[i : i + n]) for i in range(len(ids) - n + 1)]
+    return 1 - len(set(found)) / len(found)
+
+
+def circles(ids: Sequence[int]) -> bool:
+    return repeated(ids[-LAST:]) > BAR
+
+
+@torch.no_grad()
+def write(model: nn.Module, ids: Tensor, n: int, pick: Pick) -> Tensor:
+    cache = model.new_cache()
+    for _ in range(n):
+        logits = model(ids[:, len(cache[0]) :], cache)[:, -1]  # (B, V)
+        ids = torch.cat([ids, pick(logits)], dim=1)
+    return ids
+
+
+def greedy(logits: Tensor) -> Tensor:
+    return logits.argmax(dim=-1, keepdim=True)
+
+
+def pushed_at(steps: Tensor) -> Pick:
+    """Greedy, but for row b the second likeliest token at its step."""
+    step = -1
+
+    def pick(logits: Tensor) -> Tensor:
+        nonlocal step
+        step += 1
+        return logits.topk(2).indices.gather(1, (steps == step).long()[:, None])
+
+    return pick
+
+
+def drawing(seed: int, tau: float = 1.0, k: int = 0, p: float = 1.0, m: float = 0.0) -> Pick:
+    """A draw, after one of the cuts: the k likeliest, the nucleus p, or m times the likeliest."""
+    g = torch.Generator().manual_seed(seed)
+
+    def pick(logits: Tensor) -> Tensor:
+        chances = (logits / tau).softmax(dim=-1)
+        ranked, order = chances.sort(dim=-1, descending=True)
+        ranked = ranked.where(ranked.cumsum(dim=-1) - ranked < p, 0)
+        if k:
+            ranked[:, k:] = 0
+        ranked = ranked.where(ranked >= m * ranked[:, :1], 0)
+        kept = torch.zeros_like(chances).scatter(1, order, ranked)  # multinomial rescales
+        return torch.multinomial(kept, 1, generator=g)
+
+    return pick
+
+
+@torch.no_grad()
+def beam(
+    model: nn.Module, ids: Tensor, n: int, width: int, watched: Sequence[int] = ()
+) -> tuple[list[int], float, int]:
+    """The likeliest of `width` texts that grow together, ln of its probability, and a step: the
+    one at which the beginning of a `watched` text is among the `width` no more, or 0.
+    """
+    dropped = 0
+    ln_p, cache = torch.zeros(1), model.new_cache()
+    for step in range(1, n + 1):
+        logits = model(ids[:, len(cache[0]) :], cache)[:, -1]
+        scores = ln_p[:, None] + logits.log_softmax(dim=-1)  # (W, V)
+        ln_p, best = scores.flatten().topk(width)
+        kept, new = best // logits.shape[1], best % logits.shape[1]
+        ids = torch.cat([ids[kept], new[:, None]], dim=1)
+        for part in cache:
+            part.k_buffer, part.v_buffer = part.k_buffer[kept], part.v_buffer[kept]
+        if watched and not dropped and list(watched[: ids.shape[1]]) not in ids.tolist():
+            dropped = step
+    return ids[0].tolist(), ln_p[0].item(), dropped
+
+
+@torch.no_grad()
+def with_short_view(model: nn.Module, ids: Tensor, begin: int, n: int) -> Tensor:
+    """Greedy, but each token is chosen from the beginning and the last SEEN tokens alone."""
+    for _ in range(n):
+        seen = torch.cat([ids[:, :begin], ids[:, -SEEN:]], dim=1)
+        ids = torch.cat([ids, greedy(model(seen)[:, -1])], dim=1)
+    return ids
+
+
+def beginnings(options: argparse.Namespace) -> dict[str, Any]:
+    model, tok = Llama.pretrained(MODEL), ByteBPE.pretrained(MODEL)
+    texts = BEGINNINGS[: 2 if options.quick else None]
+    new = LAST if options.quick else NEW
+    start = torch.tensor([tok.encode(text) for text in texts])  # (9, 8)
+    begin = start.shape[1]
+    plain = write(model, start, new, greedy).tolist()
+    at = [i for i, row in enumerate(plain) if circles(row)]
+    again: list[int] = []
+    for step in PUSHES:
+        pushed = write(model, start, new, pushed_at(torch.full((len(texts),), step))).tolist()
+        again.append(sum(circles(pushed[i]) for i in at))
+    near = torch.tensor(plain)[at]
+    short = with_short_view(model, near, begin, AFTER).tolist()
+    left = sum(row[-16:] not in (row[i : i + 16] for i in range(begin + new - 16)) for row in short)
+    beams = []
+    for ids in start:
+        one, ln_1, _ = beam(model, ids[None], new, 1)
+        best, ln_w, _ = beam(model, ids[None], new, WIDTH)
+        beams.append({
+            "text": tok.decode(best[begin:]), "greedy": tok.decode(one[begin:]),
+            "ln p": round(ln_w, 2), "greedy ln p": round(ln_1, 2),
+            "circles": circles(best), "repeated": round(repeated(best[begin:]), 2),
+        })  # fmt: skip
+        print(beams[-1], flush=True)
+    return {
+        "circles": at,
+        "again": again,
+        "left": left,
+        "in another": sum(circles(row) for row in short),
+        "beams": beams,
+    }
+
+
+def dropped(options: argparse.Namespace) -> dict[str, Any]:
+    """When a beam drops the greedy text, after the first of the beginnings."""
+    model, tok = Llama.pretrained(MODEL), ByteBPE.pretrained(MODEL)
+    ids = torch.tensor([tok.encode(BEGINNINGS[0])])
+    n = 8 if options.quick else NEW
+    one = write(model, ids, n, greedy)[0].tolist()
+    step = beam(model, ids, n, WIDTH, one)[2]
+    return {"step": step, "written": tok.decode(one[ids.shape[1] :][:step])}
+
+
+def rules(options: argparse.Namespace) -> dict[str, Any]:
+    """The largest share of repeated runs in three texts by each rule."""
+    model, tok = Llama.pretrained(MODEL), ByteBPE.pretrained(MODEL)
+    begin = torch.tensor([tok.encode(BEGINNINGS[0])])
+    n = 8 if options.quick else STORY
+    found = {}
+    for name, given in BOLD.items():
+        rows = write(model, begin.repeat(3, 1), n, drawing(0, **given)).tolist()  # type: ignore
+        found[name] = round(max(repeated(row) for row in rows), 2)
+    row = generate(model, begin, n, temperature=0, repetition_penalty=PENALTY)[0].tolist()
+    return {"repeated": found | {"penalty": round(repeated(row), 2)}}
+
+
+def words(text: str) -> list[str]:
+    return re.findall("[a-z']+", text.lower())
+
+
+def writers(options: argparse.Namespace) -> dict[str, Any]:
+    gpt, tok = GPT.pretrained(SMALL).eval(), CharTokenizer.pretrained(SMALL)
+    ids = torch.tensor(tok.encode(load_corpus("tinyshakespeare").text))
+    train, val = train_val_split(ids, 0.9)
+    known = set(words(tok.decode(train.tolist())))
+    line_ends = (val[:-LINE] == tok.encode("\n")[0]).nonzero()  # (N, 1)
+    seeds = range(2) if options.quick else SEEDS
+    n_rows = 8 if options.quick else ROWS
+
+    def new_share(rows: list[list[int]]) -> float:
+        found = [w for row in rows for w in words(tok.decode(row))[:-1]][:WORDS]  # whole words
+        return round(sum(w not in known for w in found) / len(found), 4)
+
+    new: dict[str, list[float]] = {name: [] for name in [*RULES, "Shakespeare"]}
+    met: dict[str, list[float]] = {"new": [], "known": []}
+    for seed in seeds:
+        g = torch.Generator().manual_seed(seed)
+        at = line_ends[torch.randint(len(line_ends), (n_rows,), generator=g)]  # (R, 1)
+        new["Shakespeare"].append(new_share(val[at + torch.arange(LINE)].tolist()))
+        start = torch.full((n_rows, 1), tok.encode("\n")[0])
+        for name, given in RULES.items():
+            rows = write(gpt, start, LINE - 1, drawing(seed, **given))  # type: ignore
+            new[name].append(new_share(rows.tolist()))
+            if name == "plain draw":
+                pairs = met_tail(gpt, tok, rows)
+                for kind, shares in met.items():
+                    hits = [tail for w, tail in pairs if (w not in known) == (kind == "new")]
+                    shares.append(round(sum(hits) / max(1, len(hits)), 4))
+        print({name: shares[-1] for name, shares in (new | met).items()}, flush=True)
+    return {"new": new, "met the tail": met}
+
+
+def met_tail(gpt: nn.Module, tok: CharTokenizer, rows: Tensor) -> list[tuple[str, bool]]:
+    """The whole words of 4 to 6 letters, and whether one of their letters was of the tail."""
+    found = []
+    with torch.no_grad():
+        z = gpt(rows[:, :-1])  # (R, T - 1, V)
+    rare = (z > z.gather(2, rows[:, 1:, None])).sum(dim=2) >= TAIL  # (R, T - 1)
+    for row, in_tail in zip(rows.tolist(), rare.tolist(), strict=True):
+        for word in re.finditer("[a-z']+", text := tok.decode(row).lower()):
+            first, end = word.span()  # in_tail[i] is of character i + 1
+            if end < len(text) and 3 < end - first < 7:
+                found.append((word[0], any(in_tail[first - 1 : end - 1])))
+    return found
+
+
+PARTS = {"beginnings": beginnings, "dropped": dropped, "rules": rules, "writers": writers}
+main = runs.script(__doc__, "circles", PARTS, SETTINGS, threads=1)
+
+
+if __name__ == "__main__":
+    main()
