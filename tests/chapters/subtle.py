@@ -51,12 +51,6 @@ WRONG = {
         "torch.multinomial(p -> torch.multinomial(p.where(p >= p.topk(min(50, len(p)))[0][-1], 0)",
     ],
     "only_the_king": ["= 12 -> = 1200\n-30.0 -> -3590.0"],
-    "surest_gap": [
-        "int(p.masked_fill -> "
-        "int((2 * p - logits[0].softmax(-1).topk(2).values.sum(-1)).masked_fill",
-        "logits[0].softmax(dim=-1) -> (logits[0].exp() / logits[0].exp().sum(-1, keepdim=True))",
-        "logits[0].softmax(dim=-1) -> logits[0].softmax(dim=-1).round(decimals=2)",
-    ],
     "no_repeat": [
         "range(len(ids) - n + 1) -> range(max(0, len(ids) - 40), len(ids) - n + 1)",
         "logits.clone() -> logits",
