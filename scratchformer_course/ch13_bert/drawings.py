@@ -25,9 +25,9 @@ def gap(first: Sequence[str], second: Sequence[str], position: int):
     d.text_from(2, 290, "the second text", "value")
     return d.show(
         f"Twice the text {' '.join(shown)}, where the question mark is a gap. Above, for a GPT, "
-        f"arrows lead to the gap only from the words before it: {' '.join(first[:position])}. Below, "
-        "for a BERT, arrows lead to the gap from the words on both sides of it, and from every "
-        f"word of a second text beside it: {' '.join(second)}."
+        f"arrows lead to the gap only from the words before it: {' '.join(first[:position])}. "
+        "Below, for a BERT, arrows lead to the gap from the words on both sides of it, and from "
+        f"every word of a second text beside it: {' '.join(second)}."
     )
 
 

@@ -71,8 +71,8 @@ hide = exercise(
     more=drawn(12, _lots),
     right=[right_hide],
     hints=[
-        "Which positions become the mask, and which get the token in `other`? Each of the two rules "
-        "has two conditions.",
+        "Which positions become the mask, and which get the token in `other`? Each of the two "
+        "rules has two conditions.",
         "`inputs = ids.masked_fill(chosen & (lot < 0.8), mask_id)`, then `torch.where` with "
         "`other` for the next tenth. The targets are `ids.masked_fill(..., -100)`.",
     ],
