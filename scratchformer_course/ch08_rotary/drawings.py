@@ -1,8 +1,11 @@
-"""The drawings of the chapter on rotary positions: arrows that turn, dials, heads."""
+"""The drawings of the chapter on rotary positions: arrows, dials, heads, four ways to read."""
 
 import math
+from collections.abc import Mapping
 
-from scratchformer_course.kit.canvas import drawing
+from IPython.display import HTML
+
+from scratchformer_course.kit.canvas import Drawing, drawing
 
 
 def _tip(x, y, radius, angle) -> tuple[float, float]:
@@ -50,10 +53,10 @@ def turned_pair(d, a: float, b: float, angle: float):
 
 @drawing(470, 288)
 def dials(d, speeds: list[float], places: list[int]):
-    """A table of dials. Each row is a pair of channels, each column a place. The hand of the first
-    pair goes round many times, that of the second more slowly, and the hand of the last pair has
-    hardly left its start at place 100. Fast hands tell near places apart, slow hands tell far ones
-    apart.
+    """A table of dials. Each row is a pair of channels, each column a position. The hand of the
+    first pair goes round many times, that of the second more slowly, and the hand of the last pair
+    has hardly left its start at position 100. Fast hands tell near positions apart, and slow hands
+    far ones.
     """
     step = 61
     times = [f"t = {place}" for place in places]
@@ -72,9 +75,9 @@ def dials(d, speeds: list[float], places: list[int]):
 @drawing(470, 330)
 def heads(d):
     """A chart of attention. From x come query, key and value, each of shape B, H, T, D. The query
-    and the key pass through a box called turn by place, and meet in the scores. The value goes past
-    that box, straight to the last step, where the weights mix the values. So places change the
-    weights and nothing else.
+    and the key pass through a box called turn by position, and meet in the scores. The value goes
+    past that box, straight to the last step, where the weights mix the values. So positions change
+    the weights and nothing else.
     """
     d.box(175, 6, 120, 34, "x  (B, T, C)", "stream")
     for x, name in ((76, "query"), (235, "key"), (394, "value")):
@@ -82,7 +85,7 @@ def heads(d):
         d.box(x - 56, 78, 112, 40, f"{name}\n(B, H, T, D)", name)
     for x, name, end in ((76, "query", 135), (235, "key", 180)):
         d.arrow(x, 118, x, 148, name)
-        d.box(x - 56, 150, 112, 34, "turn by place", "position")
+        d.box(x - 56, 150, 112, 34, "turn by\nposition", "position")
         d.arrow(x, 184, end, 220, name)
     d.flow(
         [
@@ -93,3 +96,35 @@ def heads(d):
     d.arrow(394, 118, 394, 284, "value")
     d.text_to(386, 200, "not turned", "value")
     d.text_from(164, 270, "softmax")
+
+
+def ways_to_read(losses: Mapping[str, tuple[float, float]]) -> HTML:
+    """Which keys each query sees in four ways, and the lowest and highest loss of each."""
+    d = Drawing(470, 170)
+    side, near = 100, 25  # of 128 characters, and of 32
+    for column, (name, (lowest, highest)) in enumerate(losses.items()):
+        x, y = 3 + 118 * column, 28
+
+        def area(*corners, colour="position", x=x, y=y, **look) -> None:
+            d.area([(x + right, y + down) for right, down in corners], colour, **look)
+
+        d.text(x + side / 2, 12, name, bold=True)
+        area((0, 0), (side, side), (0, side), colour="muted", fill=0, dashed=True)
+        if name == "own text":  # the triangle of one of them, the last
+            corner = side - near
+            area((corner, corner), (side, side), (corner, side), fill=0.35)
+        else:
+            band = (0, 0), (side, side), (side - near, side), (0, near)
+            area(*band, fill=0.35)
+        if name in ("all", "clamped"):
+            far = (0, near), (side - near, side), (0, side)
+            area(*far, fill=0.8 if name == "all" else 0.15, dashed=name == "clamped")
+            d.text_from(x + 4, y + side - 14, "32–127" if name == "all" else "all 31")
+        d.text(x + side / 2, y + side + 24, f"{lowest:.2f}–{highest:.2f}", bold=True)
+    told = "; ".join(f"{name} {low:.2f} to {high:.2f}" for name, (low, high) in losses.items())
+    return d.show(
+        f"""Four triangles of queries, in rows, and the keys they see, in columns. Own text: a
+        small triangle, the last 32 characters. Window: a band along the diagonal. All: the band,
+        and a dark triangle of distances from 32 to 127, which training never had. Clamped: the
+        same, but all distances there count as 31. The losses: {told}."""
+    )

@@ -22,7 +22,7 @@ def _arrows(draw):
 meets_at = exercise(
     "8.1",
     "meets_at(q: (2,), k: (2,), speed: float) -> float, the distance m - n closest to 0 at which "
-    "the turned q and k point the same way. A place turns both by `speed` radians.",
+    "the turned q and k point the same way. A position turns both by `speed` radians.",
     cases=[
         (torch.tensor([2.0, 1.0]), torch.tensor([0.5, 1.5]), 0.3),
         (torch.tensor([-1.0, 1.0]), torch.tensor([-1.0, -2.0]), 0.5),
@@ -31,23 +31,23 @@ meets_at = exercise(
     more=drawn(24, _arrows, ties=False),
     right=[right_meets_at],
     hints=[
-        "Which angle is between the two arrows before anything turns, and how many places does the "
-        "query need for it?",
+        "Which angle is between the two arrows before anything turns, and how many positions does "
+        "the query need for it?",
         "`math.atan2(height, width)` is the angle of an arrow, from -π to π. Seen from q, the "
         "height of k is `a * d - b * c`, and its width is ...",
     ],
     question=number(
-        "The query is (−1, 1), the key (−1, −1), and a place turns both by 0.5 radians. At which "
-        "distance closest to 0 do they meet? One digit after the point. (A quarter turn is 1.57 "
-        "radians.)",
+        "The query is (−1, 1), the key (−1, −1), and a position turns both by 0.5 radians. At "
+        "which distance closest to 0 do they meet? One digit after the point. (A quarter turn is "
+        "1.57 radians.)",
         lambda f: f(torch.tensor([-1.0, 1.0]), torch.tensor([-1.0, -1.0]), 0.5),
         digits=1,
     ),
     mistakes={
         "a * d - b * c -> b * c - a * d": "This is n − m: with m − n it is the query that turns on",
         "angle / speed -> angle * speed": "It multiplies by the speed: radians divided by radians "
-        "per place give places",
-        "angle / speed -> angle": "This is the angle between the arrows: how many places is it?",
+        "per position give positions",
+        "angle / speed -> angle": "This is the angle between the arrows: how many positions is it?",
         "math.atan2(a * d - b * c, a * c + b * d) -> math.atan2(d, c) - math.atan2(b, a)": "Two "
         "angles were subtracted, which can go the long way round: add or take away a full turn",
         "(a * d - b * c, -> (abs(a * d - b * c),": "The distance has no sign: it is below 0 where "
@@ -93,7 +93,7 @@ rotary = exercise(
         "with `torch.stack` and `flatten`.",
     ],
     question=number(
-        "A head has D = 4. A row at position 100 holds (2, 1) in channels 2 and 3. What stands in "
+        "A head has D = 4. A row at position 100 holds (2, 1) in channels 2 and 3. What is in "
         "channel 2 after `rotary`? One digit after the point. (cos 1 = 0.54 and sin 1 = 0.84, "
         "cos 10 = −0.84 and sin 10 = −0.54, cos 100 = 0.86 and sin 100 = −0.51.)",
         lambda f: f(torch.tensor([[0.0, 0.0, 2.0, 1.0]]), torch.tensor([100.0]))[0, 2],
@@ -105,7 +105,7 @@ rotary = exercise(
         "page neighbours turn",
         "stack -> cat\n.flatten(-2) -> ": "The pairs are not put side by side again",
         "angles.sin() -> -angles.sin()": "It turns clockwise: a cos − b sin comes first",
-        "outer(positions -> outer(torch.arange(float(len(positions)))": "Row t stands at "
+        "outer(positions -> outer(torch.arange(float(len(positions)))": "Row t is at "
         "`positions[t]`, not at t",
     },
 )
@@ -135,13 +135,13 @@ def judge_scores_by_distance(call):
         expect(at_0.shape == at_100.shape == (T, T), shape)
         expect(at_0.isfinite().all(), "The scores hold NaN or infinity.")
         moved = (at_0 - at_100).abs().max().item()
-        expect(moved < 1e-3, f"Moving the text by 100 places changes a score by {moved:.2f}.")
+        expect(moved < 1e-3, f"Moving the text by 100 positions changes a score by {moved:.2f}.")
         row = of(q[:1].expand(T, D), k[:1].expand(T, D), 0)[-1].sort().values
         same = "With the same query and the same key everywhere, two distances have the same score."
         expect((row[1:] - row[:-1]).min() > 1e-6, same)
         swapped = (of(q, k.flip(0), 0) - at_0).abs().max()
         expect(swapped > 1e-3, "Other keys give the same scores: the words do not count.")
-    return "Moved by 100 places, no score changes, and each distance has a score of its own."
+    return "Moved by 100 positions, no score changes, and each distance has a score of its own."
 
 
 scores_by_distance = exercise(
@@ -163,7 +163,7 @@ scores_by_distance = exercise(
     mistakes=edits(
         right_scores_by_distance,
         {
-            "- 0.1 * distance.abs() -> - 0.1 * positions": "Moving the text by 100 places changes",
+            "- 0.1 * distance.abs() -> - 0.1 * positions": "by 100 positions changes a score",
             "- 0.1 * distance.abs() -> ": "two distances have the same score",
             "q @ k.T - -> -": "the words do not count",
         },
@@ -174,12 +174,12 @@ scores_by_distance = exercise(
 
 def right_looks_back(distance, D):
     key = torch.ones(D)
-    # turned back by the distance: the place of the query turns it forth
+    # turned back by the distance: the query's position turns it forward
     query = right_rotary(key.unsqueeze(0), torch.tensor([-float(distance)]))[0]
     return query, key
 
 
-def turns_the_key_forth(distance, D):
+def turns_the_key_forward(distance, D):
     i = torch.arange(D // 2)
     angle = distance * 10_000 ** (-2 * i / D)
     key = torch.stack((angle.cos(), angle.sin()), dim=1)
@@ -212,18 +212,18 @@ looks_back = exercise(
     "8.4",
     "looks_back(distance, D) -> query (D,) and key (D,), whose score is largest that far back",
     judge=judge_looks_back,
-    right=[right_looks_back, turns_the_key_forth],
+    right=[right_looks_back, turns_the_key_forward],
     hints=[
         "At which distance do two equal arrows meet, and which of them would you turn beforehand?",
-        "Start with the same vector for both. Turn the query by `rotary` at a place below 0, so "
-        "that `distance` places later it is ...",
+        "Start with the same vector for both. Turn the query by `rotary` at a position below 0, so "
+        "that `distance` positions later it is ...",
     ],
     question=which(
         "query, key.flatten() -> key.flatten(), query",
         others=["10_000 ** (-2 * i / D) -> i**0", "key.flatten() -> key"],
     ),
     mistakes=edits(
-        turns_the_key_forth,
+        turns_the_key_forward,
         {
             "query, key.flatten() -> key.flatten(), query": "score is largest at distance 0",
             "10_000 ** (-2 * i / D) -> i**0": "score is largest at distance 2",

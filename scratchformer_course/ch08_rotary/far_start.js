@@ -1,5 +1,5 @@
 // Needs: real_model/model_figure.js
-// SmolLM2, whose text begins at a place far out: what it then answers, with the angles of its turns in
+// SmolLM2, whose text begins at a position far out: what it then answers, with the angles of its turns in
 // float32 or in float64, and with queries that move alone.
 
 course.define("farStart", () => {
@@ -21,9 +21,9 @@ course.define("farStart", () => {
       const moved = apart === null ? "…" : `${format(apart, 2)} at most`;
       const rows = [
         ["step from one angle to the next", `${steps} radians`],
-        ["change of a logit since place 0", moved],
+        ["change of a logit since position 0", moved],
       ];
-      about.replaceChildren(table(["", `place ${grouped(place())}`], rows));
+      about.replaceChildren(table(["", `position ${grouped(place())}`], rows));
     }
     function draw() {
       const [said, apart] = recorded[angle.at()][move.at()][start.get()];

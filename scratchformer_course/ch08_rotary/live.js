@@ -1,5 +1,5 @@
-// Rotary positions for one pair of channels: a query at place m and a key at place n are turned by
-// their places. Move both, and the arrows turn while the score stays.
+// Rotary positions for one pair of channels: a query at position m and a key at position n are turned
+// by their positions. Move both, and the arrows turn while the score stays.
 
 course.define("ch08_rotary", () => {
   const { el, slider, button, note, table, format, turnable, drawing, line } = course.live;
@@ -42,7 +42,7 @@ course.define("ch08_rotary", () => {
     const m = slider("Query at m", { max: most_place, value: settings.m, show: placed }, draw);
     const n = slider("Key at n", { max: most_place, value: settings.n, show: placed }, draw);
     const speeds = { max: settings.largest_speed, step: 0.01, value: settings.speed, show };
-    const speed = slider("Radians a place", speeds, draw);
+    const speed = slider("Radians per position", speeds, draw);
     const on = button("Move both by 1", () => move(1));
     const back = button("Move both back by 1", () => move(-1));
     const front = button("", () => {
@@ -61,7 +61,7 @@ course.define("ch08_rotary", () => {
       if (fits(step)) for (const place of [m, n]) place.set(place.get() + step);
     }
 
-    // An arrow turns by its places, so dragging it moves its word; the disc in the middle moves both
+    // An arrow turns by its positions, so dragging it moves its word; the disc in the middle moves both
     function grip(sliders) {
       const isHub = sliders.length > 1;
       const element = isHub ? circle(MIDDLE, MIDDLE, HUB) : el("svg:path.sx-shaft");
@@ -91,7 +91,7 @@ course.define("ch08_rotary", () => {
         words(letter, textX, textY),
       ]);
     }
-    // Where the arrow stands at place 0
+    // Where the arrow is at position 0
     function ghost(pair, name) {
       const [x, y] = at(pair);
       return line(MIDDLE, MIDDLE, x, y, `${name} sx-before`);
@@ -126,8 +126,8 @@ course.define("ch08_rotary", () => {
       const angle = show(Math.abs(angleBetween(k, q)));
       describe(
         svg,
-        `Two arrows: the query at place ${at_m} ends at ${shown(q)}, ` +
-          `the key at place ${at_n} at ${shown(k)}. The angle between them is ${angle} radians.`,
+        `Two arrows: the query at position ${at_m} ends at ${shown(q)}, ` +
+          `the key at position ${at_n} at ${shown(k)}. The angle between them is ${angle} radians.`,
       );
       status.replaceChildren(
         `Distance m − n = ${format(at_m - at_n, 0)}, `,
@@ -138,10 +138,10 @@ course.define("ch08_rotary", () => {
         [`key at ${at_n}`, shown(key), show(at_n * theta), shown(k)],
       ];
       list.replaceChildren(
-        table(["", "at place 0", "turn", "turned"], rows),
+        table(["", "at position 0", "turn", "turned"], rows),
         note(
           "The score is the dot product of the turned pairs. The angle between them is " +
-            `${angle} radians. Dashed: where the arrows stand at place 0.`,
+            `${angle} radians. Dashed: where the arrows are at position 0.`,
         ),
       );
       on.setAttribute("aria-disabled", String(!fits(1)));

@@ -1,4 +1,4 @@
-"""A query and a key, turned by their places; and SmolLM2, whose text begins far out."""
+"""A query and a key, turned by their positions; and SmolLM2, whose text begins far out."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,11 @@ from scratchformer_course.kit.figure.still import RECORDED, table
 from scratchformer_course.measurements import load_measurements
 
 MOST_PLACE, LARGEST_SPEED = 20, 1.0  # what the sliders of the figure reach
-PANEL, HEIGHT, RADIUS = 154, 176, 56  # one pair of places of the still figure, in units of the pen
+PANEL, HEIGHT, RADIUS = (
+    154,
+    176,
+    56,
+)  # one pair of positions of the still figure, in units of the pen
 
 
 def turning_pairs(
@@ -19,7 +23,7 @@ def turning_pairs(
     speed: float,
     scores: Mapping[tuple[int, int], float],
 ) -> LiveFigure:
-    """A query at place m and a key at place n, as arrows, each turned by its place times `speed`.
+    """A query at position m and a key at position n, each turned by its position times `speed`.
 
     `scores` holds the dot products that a chapter computed, by (m, n): at most 3 are drawn in the
     still figure, and the live one begins with the first. Raises ValueError for numbers that the
@@ -30,9 +34,9 @@ def turning_pairs(
         if len(pair) != 2 or math.hypot(*pair) < 1e-3:
             raise ValueError(f"{name}={list(pair)}, expected two numbers that are not both 0")
     if not 0 <= speed <= LARGEST_SPEED:
-        raise ValueError(f"speed={speed}, expected 0 to {LARGEST_SPEED:g} radians a place")
+        raise ValueError(f"speed={speed}, expected 0 to {LARGEST_SPEED:g} radians per position")
     if not (0 <= m <= MOST_PLACE and 0 <= n <= MOST_PLACE):
-        raise ValueError(f"the first places are {(m, n)}, expected 0 to {MOST_PLACE}")
+        raise ValueError(f"the first positions are {(m, n)}, expected 0 to {MOST_PLACE}")
     settings = {
         "query": [round(x, 4) for x in query],
         "key": [round(x, 4) for x in key],
@@ -41,7 +45,7 @@ def turning_pairs(
         "m": int(m),
         "n": int(n),
         "most_place": MOST_PLACE,
-        "further": 100,  # places by which a button moves both
+        "further": 100,  # positions by which a button moves both
     }
     rows = [
         (m, n, f"{m - n}".replace("-", "−"), f"{score:.3f}".replace("-", "−"))
@@ -49,7 +53,7 @@ def turning_pairs(
     ]
     still = (
         "<p>This figure is live where JavaScript runs: there you move the query and the key. One "
-        f"place is worth {speed:g} radians. Here are {len(scores)} scores, the dot products of "
+        f"position is worth {speed:g} radians. Here are {len(scores)} scores, the dot products of "
         f"the turned arrows.</p>{_arrows(query, key, speed, scores)}"
     )
     still += table(("query at", "key at", "distance", "score"), rows)
@@ -81,8 +85,8 @@ def _arrows(
         d.text(x, HEIGHT - 8, f"score {score:.3f}".replace("-", "−"))
     pairs = "; ".join(f"query at {m} and key at {n}, score {s:.3f}" for (m, n), s in scores.items())
     return d.svg(
-        f"""Circles with two arrows, a query and a key, each turned by its place: {pairs}. Where the
-        distance is the same, so is the angle between the arrows."""
+        f"""Circles with two arrows, a query and a key, each turned by its position: {pairs}. Where
+        the distance is the same, so is the angle between the arrows."""
     )
 
 

@@ -73,7 +73,7 @@ def grows(
     target, `cross` what every row may look at in the source.
     """
     cell, top, style = 17, 28, {"colour": "token", "size": 13}
-    d, left = Drawing(478, 176), 40
+    d, left = Drawing(478, 132), 40
     for n in range(1, len(target)):
         right = left + cell * n + 6
         says, reads = target[1 : n + 1], target[:n]

@@ -1,5 +1,6 @@
 // A recording and what one head of Whisper reads of it: a word that is pressed lights up its row of
-// the map, and the sound around the instant where the row has its peak is played.
+// the map, and the sound around the instant where the row has its peak is played. In a second figure
+// the recording's halves can be swapped.
 
 course.define("ch14_encoder_decoder", () => {
   const {
@@ -54,12 +55,14 @@ course.define("ch14_encoder_decoder", () => {
     return [...list.slice(cut), ...list.slice(0, cut)];
   }
 
-  // ---- the figure ----
+  // ---- the figures ----
+
+  let recording = new Uint8Array(); // the page's first figure brings it, the second shares it
 
   function build({ said, times, instants, maps, seconds, after, loud, sound, start }) {
-    const plain = Uint8Array.from(atob(sound), (letter) => letter.charCodeAt(0));
+    if (sound) recording = Uint8Array.from(atob(sound), (letter) => letter.charCodeAt(0));
     const share = after / seconds;
-    const sounds = [plain, Uint8Array.from(swap(plain, share))];
+    const sounds = [recording, Uint8Array.from(swap(recording, share))];
     const bars = [loud, swap(loud, share)];
     const x = (second) => (second / seconds) * WIDTH;
     const player = el("audio", { controls: "", preload: "none" });
@@ -71,7 +74,9 @@ course.define("ch14_encoder_decoder", () => {
     );
     const buttons = el("div.sx-said", { role: "group", "aria-label": "Words" }, names);
     rovingLine(buttons, () => names);
-    const order = choice("The recording", ["as recorded", "halves swapped"], show);
+    const canSwap = maps.length > 1;
+    const order = canSwap && choice("The recording", ["as recorded", "halves swapped"], show);
+    const shown = () => (order ? order.at() : 0);
     let chosen = start;
 
     const load = (audio, samples) => {
@@ -83,19 +88,19 @@ course.define("ch14_encoder_decoder", () => {
       chosen = i;
       draw();
       player.pause();
-      const middle = instants[order.at()][i];
+      const middle = instants[shown()][i];
       const [from, to] = [middle - HALF, middle + HALF].map((s) => Math.max(0, s * RATE));
-      load(short, sounds[order.at()].slice(from, to));
+      load(short, sounds[shown()].slice(from, to));
       short.play().catch(() => {}); // where nothing can be heard, the map is there all the same
     }
 
     function show() {
-      load(player, sounds[order.at()]);
+      load(player, sounds[shown()]);
       draw();
     }
 
     function draw() {
-      const now = order.at();
+      const now = shown();
       const [begin, end] = times[now][chosen];
       const peak = instants[now][chosen];
       press(names, chosen, true);
@@ -147,15 +152,18 @@ course.define("ch14_encoder_decoder", () => {
       buttons,
       status,
       picture,
-      el("div.sx-bar", order.element, player),
-      note(
-        "Above, how loud the recording is; below, a row for each word that is written, dark where " +
-          "one head of Whisper reads while writing it. The coloured band is the time in which the chosen word " +
-          "is spoken, by a program that is given the text.",
-      ),
+      el("div.sx-bar", order ? order.element : null, player),
+      order
+        ? null
+        : note(
+            "Above, how loud the recording is; below, a row for each word that is written, dark where " +
+              "one head of Whisper reads while writing it. The coloured band is the time in which the chosen word " +
+              "is spoken, by a program that is given the text.",
+          ),
     ]);
   }
 
   course.figures.spoken_words = build;
+  course.figures.swapped_halves = build;
   return { wav, swap };
 });

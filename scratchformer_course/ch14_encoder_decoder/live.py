@@ -15,7 +15,20 @@ BARS, START = 355, 2  # bars of loudness, one for each step of the map; "John" i
 
 
 def spoken_words(stored: Mapping[str, Any]) -> LiveFigure:
-    """The figure of lab.heard's maps: press a word and hear where it is read, swap the halves."""
+    """lab.heard's map of the recording: press a word and hear where it is read."""
+    settings = _settings(stored, parts=1)
+    settings["sound"] = base64.b64encode(mu_law(read_wav().numpy())).decode()
+    return LiveFigure("spoken_words", settings, _still(settings))
+
+
+def swapped_halves(stored: Mapping[str, Any]) -> LiveFigure:
+    """The same with the halves swapped, too; the sound is that of the page's `spoken_words`."""
+    settings = _settings(stored, parts=2)
+    return LiveFigure("swapped_halves", settings, _still(settings))
+
+
+def _settings(stored: Mapping[str, Any], parts: int) -> dict[str, Any]:
+    """What the figure draws: of the recording, and if `parts` is 2 of its swapped halves."""
     said, samples = alignment(), read_wav().numpy()
     loud = np.sqrt([np.mean(part**2) for part in np.array_split(samples, BARS)])
     after, seconds = stored["after"], stored["seconds"]
@@ -23,15 +36,16 @@ def spoken_words(stored: Mapping[str, Any]) -> LiveFigure:
         [round(edge + (-after if begin >= after else seconds - after), 2) for edge in (begin, end)]
         for begin, end in said["times"]
     ]
-    settings = {
+    return {
         "said": said["words"],
-        "times": [said["times"], moved],
+        "times": [said["times"], moved][:parts],
         "loud": np.rint(100 * loud / loud.max()).astype(int).tolist(),
-        "sound": base64.b64encode(mu_law(samples)).decode(),
         "start": START,
+        "instants": stored["instants"][:parts],
+        "maps": stored["maps"][:parts],
+        "seconds": seconds,
+        "after": after,
     }
-    settings |= {name: stored[name] for name in ("instants", "maps", "seconds", "after")}
-    return LiveFigure("spoken_words", settings, _still(settings))
 
 
 def mu_law(samples: np.ndarray) -> bytes:
@@ -44,16 +58,16 @@ def mu_law(samples: np.ndarray) -> bytes:
 
 
 def _still(settings: Mapping[str, Any]) -> str:
-    """Each word with its time, and the instants of both maps."""
+    """Each word with its time, and the instants of each map."""
     columns = zip(settings["said"], settings["times"][0], *settings["instants"], strict=True)
     rows = [
-        (escape(word), f"{begin:.2f} to {end:.2f} s", f"{plain:.2f} s", f"{swapped:.2f} s")
-        for word, (begin, end), plain, swapped in columns
+        (escape(word), f"{begin:.2f} to {end:.2f} s", *(f"{at:.2f} s" for at in instants))
+        for word, (begin, end), *instants in columns
     ]
-    head = ("word", "is spoken from", "is read at", "halves swapped, at")
+    head = ("word", "is spoken from", "is read at", "halves swapped, at")[: len(rows[0])]
+    cut = f" Its halves are swapped at {settings['after']} s." if len(rows[0]) == 4 else ""
     return (
         "<p>This figure is live where JavaScript runs: there you press a word and hear the "
-        "recording at the instant that the head reads. The recording has "
-        f"{settings['seconds']} s; its halves are swapped at {settings['after']} s.</p>"
-        f"{table(head, rows)}"
+        f"recording at the instant that the head reads. The recording has {settings['seconds']} s."
+        f"{cut}</p>{table(head, rows)}"
     )

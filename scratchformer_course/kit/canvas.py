@@ -159,6 +159,15 @@ class Drawing:
             f'stroke-width="{width:g}" stroke-linejoin="round"{dashes}/>'
         )
 
+    def area(self, corners: Sequence[tuple], colour="ink", fill=0.12, dashed=False) -> None:
+        """A shape with straight sides; `fill` is how opaque its colour is inside, from 0 to 1."""
+        paint, dashes = _colour(colour), ' stroke-dasharray="5 4"' if dashed else ""
+        path = " ".join(f"{x:g},{y:g}" for x, y in corners)
+        self.parts.append(
+            f'<polygon points="{path}" fill="{paint}" fill-opacity="{fill:g}" stroke="{paint}" '
+            f'stroke-width="1.2" stroke-linejoin="round"{dashes}/>'
+        )
+
     def arrow(self, x1, y1, x2, y2, colour="ink", bend=0, width=1.8, dashed=False) -> None:
         """An arrow from (x1, y1) to (x2, y2).
 

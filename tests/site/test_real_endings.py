@@ -92,7 +92,7 @@ def patch_a_country(page):
 def begin_far_out(page):
     write(page, "Your question", "abc")
     page.get_by_label("The text begins at").fill("8")
-    until(page, f"{TEXT}.includes('place 100,000,000') && /[0-9] at most/.test({TEXT})")
+    until(page, f"{TEXT}.includes('position 100,000,000') && /[0-9] at most/.test({TEXT})")
 
 
 USED = {

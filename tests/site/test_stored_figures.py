@@ -46,6 +46,9 @@ TOLD = {
     "turned_texts": lambda settings: [f"{settings['runs'][4][1]} of 200"],
     "other_words": lambda settings: [settings["triples"][15][1][1]],
     "spoken_words": lambda settings: [
+        f"it writes prudently, the head reads most at {settings['instants'][0][14]:.2f} s"
+    ],
+    "swapped_halves": lambda settings: [
         f"it writes prudently, the head reads most at {settings['instants'][1][14]:.2f} s"
     ],
     "wager": lambda _: ["Both are written down"],
