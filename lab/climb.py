@@ -22,7 +22,7 @@ from scratchformer.models import GPT
 from scratchformer.shipped import shipped_record
 from scratchformer.tokenizers import CharTokenizer
 from scratchformer.training import eval_mode, evaluate, train
-from scratchformer_course.ch10_bigram_to_gpt.exercises import RightGPT
+from scratchformer_course.ch10_bigram_to_gpt.exercises import RightGPT, the_dukes
 
 C, CONTEXT, SEEDS = 32, 8, (0, 1, 2)
 STEPS, RATE, RATES = 300, 0.01, (0.003, 0.01)
@@ -133,18 +133,31 @@ def climb(name: str, tok: CharTokenizer, splits: dict, quick: bool) -> dict:
     return {"name": name, "development": development, "losses": losses, "text": text}
 
 
+@torch.no_grad()
+def expected(model: nn.Module, tok: CharTokenizer) -> list[dict]:
+    """What follows the page's two scenes, Vincentio's and York's: the likeliest, V and O."""
+    answers = []
+    for text in the_dukes(0):
+        ids = torch.tensor([[tok.ids.get(c, 0) for c in text]])  # 0 in a stand-in
+        p = model(ids)[0, -1].softmax(dim=0)  # (V,)
+        chances = {letter: round(p[tok.ids.get(letter, 0)].item(), 4) for letter in "VO"}
+        answers.append({"likeliest": tok.decode([int(p.argmax())])} | chances)
+    return answers
+
+
 def page_gpt(tok: CharTokenizer, splits: dict, quick: bool) -> dict:
-    """The GPT of the page, with three seeds."""
+    """The GPT of the page, with three seeds, and what each of them expects of the two dukes."""
     sizes, training = GPT_RUN["model"], GPT_RUN["training"]
     training = training | ({"steps": 2, "warmup": 1} if quick else {})
-    losses, text = [], ""
+    losses, dukes, text = [], [], ""
     for seed in SEEDS:
         torch.manual_seed(seed)
         model = RightGPT(**sizes | {"vocab_size": tok.vocab_size})
         history = train(model, *splits["validation"], **training | {"seed": seed})
         losses.append(round(history.val_loss[-1], 4))
+        dukes.append(expected(model, tok))
         text = text or written(model, tok, sizes["context_length"])
-    return {"name": "your GPT", "losses": losses, "text": text}
+    return {"name": "your GPT", "losses": losses, "dukes": dukes, "text": text}
 
 
 def measure(options: argparse.Namespace) -> dict:

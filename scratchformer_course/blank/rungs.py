@@ -23,6 +23,7 @@ from scratchformer.generation.conversation import SYSTEM
 from scratchformer.models.llama import Llama, LlamaConfig, SwiGLU
 from scratchformer.models.ngram import KneserNey
 from scratchformer.tokenizers import ByteBPE, CharTokenizer
+from scratchformer_course.blank.draw import DRAW
 from scratchformer_course.blank.ladder import RUNGS, NotHere, from_table, rung
 from scratchformer_course.kit.checks import Wrong, exercise, expect
 from scratchformer_course.kit.checks.cases import drawn, normal
@@ -266,7 +267,7 @@ def better_than_counting(two_minutes: Any) -> str:
 
 # --- writing -------------------------------------------------------------------------------------
 
-from_table("Draw a token", "generate.py", "10.3")
+from_table("Draw a token", "generate.py", DRAW)
 from_table("A nucleus", "generate.py", "12.1")
 
 

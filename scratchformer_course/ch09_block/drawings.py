@@ -1,4 +1,4 @@
-"""Chapter 9's drawings: the stream and its sublayers, the feed-forward network, norms."""
+"""Chapter 9's drawings: the stream and its sublayers, the feed-forward network, the block."""
 
 from scratchformer_course.kit.canvas import drawing
 
@@ -49,20 +49,23 @@ def feed_forward(d):
     d.text(235, 288, "the same weights for every word, no arrow between words")
 
 
-@drawing(470, 210, size=13)
-def axes(d):
-    """The same table twice, a row for each position and a column for each channel. On the left one
-    row is coloured: the norm over channels takes the mean of one position, alone. On the right one
-    column is coloured: the norm over time takes the mean of one channel over all positions, so the
-    result of an early position depends on later ones.
+@drawing(470, 200, size=13)
+def block(d):
+    """The stream x runs from left to right. An arrow leads up from it to ln_1, from there to attn,
+    and down again to a plus sign on the stream; below is written x = x + attn(ln_1(x)). Then the
+    same with ln_2 and mlp, below which is written x + mlp(ln_2(x)). Both norms are in the branches,
+    none is on the stream.
     """
-    cell, words = 26, ("the", "old", "king", "sleeps")
-    for left, title, table, verdict in (
-        (62, "norm over channels", [[t == 1] * 6 for t in range(4)], "one position, alone"),
-        (296, "norm over time", [[0, 0, 1, 0, 0, 0]] * 4, "all positions, later ones too"),
-    ):
-        d.text(left + 78, 18, title, bold=True, size=15)
-        d.text(left + 78, 44, "channels", "muted")
-        d.grid(left, 58, table, cell, "stream")
-        d.texts(left - 8, 71, words, down=cell, colour="token", anchor="end")
-        d.text(left + 78, 186, verdict)
+    y = 136
+    d.text_from(8, y - 20, "x", "stream", size=14, bold=True)
+    d.arrow(8, y, 466, y, "stream", width=4)
+    halves = (28, "ln_1", "attn", "x = x + attn(ln_1(x))"), (248, "ln_2", "mlp", "x + mlp(ln_2(x))")
+    for left, norm, sublayer, line in halves:
+        for x, name, colour in ((left, norm, "muted"), (left + 96, sublayer, "ink")):
+            d.box(x, 30, 72, 44, "", colour, 0.1)
+            d.text(x + 36, 52, name, mono=True, size=15)
+        d.arrow(left + 36, y - 2, left + 36, 76)
+        d.arrow(left + 73, 52, left + 94, 52)
+        d.arrow(left + 132, 75, left + 132, y - 14)
+        d.plus(left + 132, y)
+        d.text(left + 88, y + 38, line, mono=True)

@@ -164,14 +164,17 @@ course.define("ch09_block", () => {
       },
     );
     const hiddenRule = rule.length
-      ? el("div.sx-blk-rule", [
-          el("span", "The network writes "),
-          el("b", word),
-          el("span", " where "),
-          weightFields,
-          bias,
-          el("span", " is above 0. "),
-          button("As in the chapter", restore),
+      ? el("details.sx-blk-inside", [
+          el("summary", "Change the rule"),
+          el("div.sx-blk-rule", [
+            el("span", "The network writes "),
+            el("b", word),
+            el("span", " where "),
+            weightFields,
+            bias,
+            el("span", " is above 0. "),
+            button("As in the chapter", restore),
+          ]),
         ])
       : null;
 

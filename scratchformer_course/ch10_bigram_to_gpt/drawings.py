@@ -1,4 +1,4 @@
-"""Chapter 10's drawings: the whole GPT, and all networks of the course beside counts."""
+"""Chapter 10's drawings: a GPT, the ladder to it, and the course's networks beside counts."""
 
 from statistics import mean
 
@@ -51,6 +51,51 @@ def gpt(d):
     d.text(20, 236, "the same weights", "token", turn=-90)
     d.text(x, 446, "logits (B, T, V)", "token")
     d.text(x, 468, "at each position: what comes next?")
+
+
+@drawing(470, 288, size=13)
+def ladder(d):
+    """Six columns, each the way of the vectors from wte down to lm_head, with what is new in
+    colour. Embedding: wte and lm_head alone. Attention: one head between them. Positions: wpe is
+    added above the head. Four heads: four small boxes in place of the one. Feed-forward: a box
+    called mlp below the heads. Residuals: the way runs past the heads and the mlp, each of which
+    reads from it, and adds its result at a plus sign.
+    """
+    names = ("embedding", "attention", "positions", "four heads", "feed- forward", "residuals")
+    for i, name in enumerate(names):
+        middle, adds = 43 + 77 * i, i == len(names) - 1
+        new = [("value", 0.45) if part == i else ("muted", 0.12) for part in range(len(names))]
+        x = middle - 24 if adds else middle  # of the way
+        left, width = (middle - 10, 44) if adds else (middle - 32, 64)  # of heads and mlp
+        stops = [32]  # of the way: where it leaves a part, and where it reaches the next
+        for y, part in ((8, "wte"), (216, "lm_head")):
+            d.box(middle - 32, y, 64, 24, part, *new[0], mono=True)
+        if i > 1:
+            d.circle(x, 54, 10, *new[2], "+", bold=True, size=15)
+            d.text_from(x + 14, 54, "wpe", mono=True)
+            stops += [44, 64]
+        if i in (1, 2):
+            d.box(left, 84, width, 22, "head", *new[1], mono=True)
+        elif i > 2:
+            d.row(left, 84, [""] * 4, ((width - 9) / 4, 22), new[3], (width + 3) / 4)
+        if i > 3:
+            d.box(left, 152, width, 22, "mlp", *new[4], mono=True)
+        stops += [84, 106] if i > 0 else []
+        stops += [152, 174] if i > 3 else []
+        if adds:
+            d.arrow(x, 65, x, 214, "stream", width=4)
+            for top in (84, 152):
+                d.line([(x, top - 13), (middle + 12, top - 13)], width=1.5)
+                d.arrow(middle + 12, top - 13, middle + 12, top - 1, width=1.5)
+                d.line([(middle + 12, top + 22), (middle + 12, top + 38)], width=1.5)
+                d.arrow(middle + 12, top + 38, x + 11, top + 38, width=1.5)
+                d.circle(x, top + 38, 10, *new[i], "+", bold=True, size=15)
+            stops = stops[:2]
+        else:
+            stops += [216]
+        for top, bottom in zip(stops[::2], stops[1::2], strict=True):
+            d.arrow(x, top + 1, x, bottom - 1, "stream")
+        d.texts(middle, 256, name.split(), down=17)
 
 
 def contests():

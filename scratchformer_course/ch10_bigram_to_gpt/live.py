@@ -49,7 +49,8 @@ def rungs_write(climb: Mapping[str, Any]) -> LiveFigure:
         for i, r in enumerate(climb["rungs"])
     ]
     prompt = climb["settings"]["prompt"]
-    return text_slider("rungs_write", frames, prompt=prompt, slider="Model", writer="the model")
+    words = {"prompt": prompt, "slider": "Model", "writer": "the model"}
+    return text_slider("rungs_write", frames, **words, compares=True)
 
 
 def two_scenes(model: GPT, tokenizer: CharTokenizer, texts: Sequence[str]) -> LiveFigure:

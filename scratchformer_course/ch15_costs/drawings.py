@@ -1,4 +1,7 @@
-"""Chapter 15's drawings: a GPT's parts, one reading, the time of a token, what training keeps."""
+"""Chapter 15's drawings: a GPT's parts, one reading, a token's time, a roofline, a step's memory."""
+
+import math
+from statistics import median
 
 from scratchformer_course.ch15_costs.token_clock import NAMES
 from scratchformer_course.kit.canvas import Drawing, drawing
@@ -101,6 +104,64 @@ def reading(d):
     d.line([(406, 88), (406, 126), (70, 126)], "muted", dashed=True)
     d.arrow(70, 126, 70, 114, "muted")
     d.text(238, 140, "and all of them again, for the next token", "muted", size=13)
+
+
+def roofline(found: dict):
+    """Tokens a second against texts at once: both limits as lines, and what was measured as points.
+
+    `found` is `lab.real_speed`'s measurement.
+    """
+
+    def middle(name: str) -> float:
+        return median(found["texts"][name]) / 1000  # seconds
+
+    many = found["settings"]["texts"]
+    steps, products = (
+        {k: k / middle(f"{what} {k}") for k in many} for what in ("step", "products")
+    )
+    by_bandwidth = 1 / middle("summed")
+    by_peak = 1e9 * median(found["peak"]) / (2 * found["weights_bytes"] / 4)
+    d = Drawing(470, 316)
+    (left, right), (bottom, top) = (54, 440), (258, 16)  # of 1 and 128 texts; of 10 and 2,000
+    most_texts, least, most = 128, 10, 2000
+
+    def x(texts):
+        return left + (right - left) * math.log(texts) / math.log(most_texts)
+
+    def y(rate):
+        return bottom - (bottom - top) * math.log(rate / least) / math.log(most / least)
+
+    for rate in (10, 20, 50, 100, 200, 500, 1000, 2000):
+        d.line([(left, y(rate)), (right, y(rate))], "muted", width=0.4)
+        d.text_to(left - 6, y(rate), f"{rate:,}", size=13)
+    for texts in steps:
+        d.line([(x(texts), bottom), (x(texts), bottom + 5)], "muted", width=1.2)
+        d.text(x(texts), bottom + 16, f"{texts}", size=13)
+    d.line([(left, bottom), (right, bottom)], "muted", width=1.2)
+    d.text(x(8), bottom + 38, "texts at once", size=13)
+    d.text_from(left + 6, top + 6, "tokens a second", size=13)
+    meet = by_peak / by_bandwidth
+    d.line([(x(1), y(by_bandwidth)), (x(meet), y(by_peak))], "stream", width=2.6)
+    d.line([(x(meet), y(by_peak)), (right, y(by_peak))], "value", width=2.6)
+    turn = math.degrees(math.atan2(y(by_peak) - y(by_bandwidth), x(meet) - x(1)))
+    d.text(x(5) - 4, y(5 * by_bandwidth) - 14, "bandwidth", "stream", 13, turn=round(turn))
+    d.text_to(right, y(by_peak) - 12, "peak", "value", 13)
+    for found, fill in ((products, 0.0), (steps, 0.9)):
+        d.line([(x(k), y(rate)) for k, rate in found.items()], "token", 1.2, dashed=fill == 0)
+        for k, rate in found.items():
+            d.circle(x(k), y(rate), 4.5, "token", fill)
+    for down, fill, words in ((34, 0.9, "measured"), (14, 0.0, "its products alone")):
+        d.circle(right - 138, bottom - down, 4.5, "token", fill)
+        d.text_from(right - 126, bottom - down, words, size=13)
+    of = ", ".join(f"{rate:.0f} for {k}" for k, rate in steps.items())
+    alone = ", ".join(f"{rate:.0f} for {k}" for k, rate in products.items())
+    return d.show(
+        "Tokens a second, all texts together, against the number of texts, both on logarithmic "
+        f"scales. A rising line is the limit of bandwidth: {by_bandwidth:.0f} for one text, and "
+        f"each further one as many again. A level line is the limit of the peak, {by_peak:.0f}. "
+        f"They meet at {meet:.0f} texts. Below both lines are the measured points: {of}; and "
+        f"between these and the lines, what the products alone would allow: {alone}."
+    )
 
 
 def time_line(block: list[float]):

@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 from unittest import mock
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -17,6 +18,31 @@ from scratchformer.models import Llama
 
 NAMES = ("queries", "keys", "values", "back", "gate", "up", "down")  # the products of a block
 SMALL = 64 * 1024 // 4  # numbers of an array that fits into a core's own cache: 64 kB
+
+
+def seconds(*works, turns=12):
+    times: list[list[float]] = [[] for _ in works]  # by turns
+    for _ in range(turns):
+        for work, own in zip(works, times, strict=True):
+            work()  # not timed: its data are as it leaves them
+            start = time.process_time()  # without the turns of other programs
+            work()
+            own.append(time.process_time() - start)
+    return [sorted(own)[turns // 2] for own in times]  # the middle ones
+
+
+def on_large_pages(count: int) -> Tensor:
+    """`count` numbers, on pages of 2 MB if the system has such, because NumPy asks for them."""
+    return torch.from_numpy(np.empty(count, np.float32))
+
+
+@torch.no_grad()
+def move_weights(model: torch.nn.Module, memory: Tensor) -> None:
+    """All weights of a model, one after another, into a tensor of as many numbers."""
+    weights = list(model.parameters())
+    parts = memory.split([weight.numel() for weight in weights])
+    for weight, part in zip(weights, parts, strict=True):
+        weight.data = part.view_as(weight).copy_(weight)
 
 
 @contextmanager

@@ -31,7 +31,7 @@ EXERCISES = {  # whoever has written it has written the stage
     "Vectors": "3.2",
     "Heads": "6.3",
     "Blocks": "9.3",
-    "Chances": "10.3",
+    "Chances": "12.1",
 }
 BESIDE = {  # a name, and its chapters: what is no part of the way from a prompt to its next token
     "tensors": ("00",),

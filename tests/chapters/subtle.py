@@ -45,11 +45,6 @@ WRONG = {
         ".float() -> .half()",
     ],
     "GPT": ["std=0.02) -> std=0.02 if p.shape[0] != d_model else 0.01)"],
-    "sample_next": [
-        "logits / temperature -> logits / min(temperature, 2)",
-        "(logits / temperature, dim=-1) -> (logits, dim=-1) ** (1 / temperature)",
-        "torch.multinomial(p -> torch.multinomial(p.where(p >= p.topk(min(50, len(p)))[0][-1], 0)",
-    ],
     "only_the_king": ["= 12 -> = 1200\n-30.0 -> -3590.0"],
     "no_repeat": [
         "range(len(ids) - n + 1) -> range(max(0, len(ids) - 40), len(ids) - n + 1)",

@@ -1,9 +1,10 @@
 // What models write, under one slider: at each stop the text and, where there is a curve, its loss.
-// Chapter 04 moves through the steps of one run, chapter 10 from model to model, without a curve.
+// Chapter 04 moves through the steps of one run, chapter 10 from model to model: it has no curve, but
+// the text of the last stop beside the one of the slider.
 
 course.define("textSlider", () => {
   const { el, sliderOver, player, format, drawing, words, way, describe } = course.live;
-  const { newStatus } = course.live;
+  const { newStatus, region } = course.live;
   const WIDTH = 340;
   const LEFT = 34;
   const RIGHT = 318;
@@ -28,10 +29,11 @@ course.define("textSlider", () => {
     const stop = sliderOver(settings.slider, stops, draw, settings.plays ? last : 0);
     const play = player(stop, () => (stop.get() + 1) % frames.length, "Next stop");
     if (settings.plays) stop.element.append(play.button);
-    const text = el("p.sx-text", { tabindex: 0, role: "group" });
-    describe(text, `What ${settings.writer} writes`);
+    const textOf = (writer) => region("p.sx-text", `What ${writer} writes`);
+    const text = textOf(settings.writer);
     const status = newStatus();
     const curve = settings.line && curveOf(settings);
+    const best = settings.compares && lastOf(frames.at(-1), prompt, textOf);
 
     function draw() {
       play.moved();
@@ -43,11 +45,23 @@ course.define("textSlider", () => {
     draw();
     return el("div.sx-text-slider", [
       stop.element,
-      el("div.sx-columns", [
-        el("div.sx-main", [text]),
-        el("div.sx-detail", [status, curve ? curve.element : ""]),
-      ]),
+      el(
+        "div.sx-columns",
+        best
+          ? [el("div", [status, text]), el("div", [el("p.sx-status", best.about), best.text])]
+          : [
+              el("div.sx-main", [text]),
+              el("div.sx-detail", [status, curve ? curve.element : ""]),
+            ],
+      ),
     ]);
+  }
+
+  // What is written at the last stop, and what is told of it
+  function lastOf({ label, told, text }, prompt, textOf) {
+    const written = textOf(label);
+    written.append(el("b", prompt), text);
+    return { text: written, about: `${label}: ${told[0].toLowerCase()}${told.slice(1)}` };
   }
 
   // The losses of all stops; `mark` marks one, and returns the sentence about it

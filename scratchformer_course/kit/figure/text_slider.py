@@ -41,13 +41,15 @@ def text_slider(
     marks: Sequence[float] = (),
     digits: int = 2,
     plays: bool = False,
+    compares: bool = False,
 ) -> LiveFigure:
     """The live figure `name`: what is written at each frame, and its loss.
 
     `slider` names the slider, `writer` what writes ("the network"), `axis` the curve's lower axis.
     A dashed `line` (words, loss) lies across the curve, and `marks` are the losses beside it.
     Without a `line` there is no curve, and no loss is told. One that `plays` begins at its last
-    frame, and has a button that goes through all of them. Raises ValueError for fewer than two
+    frame, and has a button that goes through all of them. One that `compares` has no curve, and
+    shows the last frame's text beside the one of the slider. Raises ValueError for fewer than two
     frames, and places that do not rise.
     """
     frames = [Frame(*frame) for frame in frames]
@@ -64,14 +66,19 @@ def text_slider(
         "digits": digits,
         "frames": [frame._asdict() for frame in frames],
     }
-    if plays:
-        settings["plays"] = True
-    last = frames[-1]
+    settings |= {"plays": True} if plays else {}
+    settings |= {"compares": True} if compares else {}
     still = (
         "<p>This figure is live where JavaScript runs: there a slider goes through all of its "
-        f"stops. Here is what {escape(writer)} writes at the last, {escape(last.label)}.</p>"
-        f'<p class="sx-text"><b>{escape(settings["prompt"])}</b>{escape(last.text)}</p>'
+        "stops."
     )
+    for frame in (frames[0], frames[-1]) if compares else frames[-1:]:
+        place = "last" if frame is frames[-1] else "first"
+        still += (
+            f" Here is what {escape(writer)} writes at the {place}, {escape(frame.label)}.</p>"
+            f'<p class="sx-text"><b>{escape(settings["prompt"])}</b>{escape(frame.text)}</p><p>'
+        )
+    still = still.removesuffix("<p>")
     if line:
         rows = [[escape(frame.label), f"{frame.loss:.{digits}f}"] for frame in frames]
         still += _curve(settings) + table([escape(axis), "loss"], rows)
