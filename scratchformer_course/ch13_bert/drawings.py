@@ -5,34 +5,34 @@ from collections.abc import Sequence
 from scratchformer_course.kit.canvas import Drawing, drawing
 
 
-def gap(first: Sequence[str], second: Sequence[str], place: int):
+def gap(first: Sequence[str], second: Sequence[str], position: int):
     """The same gap in the first text, read by a GPT and by a BERT."""
     d = Drawing(476, 300, size=13)
-    shown = ["?" if i == place else word for i, word in enumerate(first)]
+    shown = ["?" if i == position else word for i, word in enumerate(first)]
     looks = [("key", 0.12, True) if word == "?" else ("token", 0.12) for word in shown]
     width, second_width = 300 / len(first), 472 / len(second)
     for top, name, n_read in (
-        (34, "GPT reads what is on the left", place),
+        (34, "GPT reads what is on the left", position),
         (150, "BERT reads everything", len(first)),
     ):
         d.text_from(2, top - 18, name, bold=True, size=15)
         middles = d.row(2, top + 38, shown, (width - 4, 28), looks, width)
         for i, x in enumerate(middles[:n_read]):
-            if i != place:
-                d.arrow(x, top + 36, middles[place], top + 36, "query", bend=6 * (place - i))
+            if i != position:
+                d.arrow(x, top + 36, middles[position], top + 36, "query", bend=6 * (position - i))
     for x in d.row(2, 252, second, (second_width - 4, 28), ("value", 0.12), second_width):
-        d.arrow(x, 250, middles[place], 218, "query", width=1.2)
+        d.arrow(x, 250, middles[position], 218, "query", width=1.2)
     d.text_from(2, 290, "the second text", "value")
     return d.show(
         f"Twice the text {' '.join(shown)}, where the question mark is a gap. Above, for a GPT, "
-        f"arrows lead to the gap only from the words before it: {' '.join(first[:place])}. Below, "
-        "for a BERT, arrows lead to the gap from the words on both sides of it, and from every "
-        f"word of a second text beside it: {' '.join(second)}."
+        f"arrows lead to the gap only from the words before it: {' '.join(first[:position])}. "
+        "Below, for a BERT, arrows lead to the gap from the words on both sides of it, and from "
+        f"every word of a second text beside it: {' '.join(second)}."
     )
 
 
 def three_rows(first: Sequence[str], second: Sequence[str]):
-    """An input of two texts: each place adds up a word, a segment and a position."""
+    """An input of two texts: each position adds up a word, a segment and a position."""
     tokens = ["[CLS]", *first, "[SEP]", *second, "[SEP]"]
     first_length, n = len(first) + 2, len(tokens)
     width = 472 / n
@@ -51,7 +51,7 @@ def three_rows(first: Sequence[str], second: Sequence[str]):
     return d.show(
         f"The input {' '.join(tokens)} in three rows. First the words. Then the segments: 0 for "
         "everything up to the first [SEP], 1 for what follows. Then the positions, counted from 0 "
-        "without a break. At each place the three vectors are added, and an arrow leads on."
+        "without a break. At each position the three vectors are added, and an arrow leads on."
     )
 
 

@@ -34,7 +34,7 @@ def explain_hide(got, ids, chosen, lot, other, mask_id):
     both = f"Return the inputs and the targets, both (B, T): the shapes are {shapes}."
     expect(shapes == [tuple(ids.shape)] * 2, both)
     inputs, targets = got
-    why = "A place that was not chosen has the target -100: nothing is asked there."
+    why = "A position that was not chosen has the target -100: nothing is asked there."
     expect((targets[~chosen] == -100).all(), why)
     why = "The target is the old token wherever `chosen`, also where it was not hidden."
     expect((targets == ids)[chosen].all(), why)
@@ -71,8 +71,8 @@ hide = exercise(
     more=drawn(12, _lots),
     right=[right_hide],
     hints=[
-        "Which places become the mask, and which get the token in `other`? Each of the two rules "
-        "has two conditions.",
+        "Which positions become the mask, and which get the token in `other`? Each of the two "
+        "rules has two conditions.",
         "`inputs = ids.masked_fill(chosen & (lot < 0.8), mask_id)`, then `torch.where` with "
         "`other` for the next tenth. The targets are `ids.masked_fill(..., -100)`.",
     ],
@@ -201,64 +201,6 @@ BERT = exercise(
 )
 
 
-def right_surest_gap(logits, ids, mask_id):
-    p, word = logits[0].softmax(dim=-1).max(dim=-1)  # of each place
-    place = int(p.masked_fill(ids[0] != mask_id, -1.0).argmax())
-    return place, int(word[place])
-
-
-_THREE_TOKENS = torch.tensor([[[0.0, 1, 0], [2, 1, 0], [0, 0, 8], [1, 4, 0], [9, 8, 7], [1, 1, 2]]])
-
-
-def _with_gaps(draw):
-    T, V = draw.size(1, 7, 40), draw.size(2, 6, 20)
-    ids = integers(draw, 3, 1, T)
-    return normal(draw, 1, T, V, scale=3.0), ids, int(ids[0, draw.randrange(T)])
-
-
-def _all_gaps(*logits):
-    return torch.tensor([logits]), torch.ones(1, len(logits), dtype=torch.int64), 1
-
-
-surest_gap = exercise(
-    "13.3",
-    "surest_gap(logits (1, T, V), ids (1, T), mask_id) -> (place, token) of the surest gap",
-    cases=(
-        *(_with_gaps(Draw(seed)) for seed in (20, 21, 22)),
-        # 45 %, and 40 % with a larger lead over the second token
-        _all_gaps([2.1972, 2.1748, 0.1823, 0.0], [0.6931, 0.0, 0.0, 0.0]),
-        _all_gaps([95.0, 94.0], [0.0, 5.0]),  # exp(95) is no float32
-        _all_gaps([0.004, 0.0], [0.012, 0.0]),  # 50.1 % and 50.3 %
-    ),
-    more=drawn(20, _with_gaps, ties=False),
-    right=[right_surest_gap],
-    hints=[
-        "Which axis holds the vocabulary, and which places must not win, however sure they are?",
-        "`p = logits[0].softmax(dim=-1)` and `sure = p.max(dim=-1).values`. Put -1 where "
-        "`ids[0] != mask_id`, and the place is the `argmax` of ...",
-    ],
-    question=number(
-        "There are three tokens, 0 to 2, and gaps at the places 1, 3, 4 and 5. The logits of the "
-        "places 0 to 5 are [0, 1, 0], [2, 1, 0], [0, 0, 8], [1, 4, 0], [9, 8, 7] and [1, 1, 2]. "
-        "What does `surest_gap` return? Write the place and the token one after the other: place "
-        "5, token 2 would be 52.",
-        lambda f: _in_a_row(f(_THREE_TOKENS, torch.tensor([[1, 9, 2, 9, 9, 9]]), 9)),
-        digits=0,
-    ),
-    mistakes={
-        "softmax(dim=-1) -> softmax(dim=0)": "The softmax runs over the vocabulary, the last axis",
-        "p.masked_fill(ids[0] != mask_id, -1.0) -> p": "The place it names is no gap: only "
-        "gaps may be filled",
-        "logits[0].softmax(dim=-1) -> logits[0]\n-1.0 -> -1e9": "A large logit is not a large "
-        "probability: take the softmax first",
-        "return place, int(word[place]) -> return int(word[place]), place": "Return the place "
-        "first, then the token",
-        "return place, -> return int((ids[0, :place] == mask_id).sum()),": "The place is "
-        "counted in the row, not among the gaps",
-    },
-)
-
-
 def _dictionary():
     """German words, each with the English words that it translates."""
     translations: dict[str, set[str]] = {}
@@ -307,7 +249,7 @@ def _by_bert(english, german):
     segments = [0] * len(row) + [1] * (len(german) + 1)
     row += [*german, "[SEP]"]
     room = model.config.context_length
-    expect(len(row) <= room, f"The row has {len(row)} places, and the network has {room}.")
+    expect(len(row) <= room, f"The row has {len(row)} positions, and the network has {room}.")
     ids = torch.tensor([[words.index(word) for word in row]])
     p = model(ids, torch.tensor([segments]))[0, 1 + english.index(GAP)].softmax(dim=-1)
     return words[int(p.argmax())], p.max().item()
@@ -341,7 +283,7 @@ def without_the_comment():
 
 
 fool_bert = exercise(
-    "13.4",
+    "13.3",
     "fool_bert() -> (an English text with one gap, a German text), where a table of translations "
     "fills the gap rightly and the shipped BERT wrongly",
     judge=judge_fool_bert,

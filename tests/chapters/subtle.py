@@ -46,12 +46,6 @@ WRONG = {
     ],
     "GPT": ["std=0.02) -> std=0.02 if p.shape[0] != d_model else 0.01)"],
     "only_the_king": ["= 12 -> = 1200\n-30.0 -> -3590.0"],
-    "surest_gap": [
-        "int(p.masked_fill -> "
-        "int((2 * p - logits[0].softmax(-1).topk(2).values.sum(-1)).masked_fill",
-        "logits[0].softmax(dim=-1) -> (logits[0].exp() / logits[0].exp().sum(-1, keepdim=True))",
-        "logits[0].softmax(dim=-1) -> logits[0].softmax(dim=-1).round(decimals=2)",
-    ],
     "no_repeat": [
         "range(len(ids) - n + 1) -> range(max(0, len(ids) - 40), len(ids) - n + 1)",
         "logits.clone() -> logits",
