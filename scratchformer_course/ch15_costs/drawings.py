@@ -1,4 +1,4 @@
-"""Chapter 15's drawings: a GPT's parts, one reading, a token's time, a roofline, a step's memory."""
+"""Chapter 15's drawings: a GPT, one reading, a time line, a roofline, the memory of a step."""
 
 import math
 from statistics import median
