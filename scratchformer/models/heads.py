@@ -12,8 +12,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from scratchformer.models.gpt import GPT
-from scratchformer.models.llama import Llama
+from scratchformer.models import BERT, GPT, Llama
 
 
 @torch.no_grad()
@@ -40,7 +39,7 @@ def head_of(
 
 
 @contextmanager
-def silenced(model: GPT | Llama, heads: Iterable[tuple[int, int]]) -> Iterator[None]:
+def silenced(model: GPT | BERT | Llama, heads: Iterable[tuple[int, int]]) -> Iterator[None]:
     """Inside `with silenced(model, [(block, head), …]):` nothing of what these heads find is added.
 
     Raises ValueError for a head that the model does not have.

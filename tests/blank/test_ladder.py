@@ -59,6 +59,7 @@ def test_titles_are_distinct_and_there_are_about_thirty_rungs():
     assert 30 <= len(TITLES) == sum(STAGES.values()) <= 40
 
 
+@pytest.mark.slow
 def test_a_solution_of_five_files_climbs_every_rung(folder):
     said = climbed(folder)
     failed = {t: v for t, v in said.items() if v["state"] not in ("passed", "not here")}

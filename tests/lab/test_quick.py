@@ -19,6 +19,7 @@ def names(result):
     return keys.union(*inner)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SCRIPTS.split())
 def test_a_script_runs_from_end_to_end(name, short_text):
     result = importlib.import_module(f"lab.{name}").main(["--quick"])

@@ -392,6 +392,7 @@ def test_a_model_is_diagnosed_by_its_address_and_a_fault_is_the_exit_status(
         refused(f"diagnose {source}", words)
 
 
+@pytest.mark.slow
 def test_a_folder_of_transformers_is_diagnosed_with_its_cache(workdir, capsys):
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     sizes = {"n_positions": 24, "n_embd": 16, "n_layer": 1, "n_head": 2, "vocab_size": 31}

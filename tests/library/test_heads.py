@@ -6,7 +6,7 @@ from random_weights import randomised
 from refusals import refused
 
 from scratchformer.attention import causal_mask, recorded_attention, scaled_dot_product_attention
-from scratchformer.models import GPT, GPTConfig
+from scratchformer.models import BERT, GPT, BERTConfig, GPTConfig
 from scratchformer.models.heads import head_of, silenced
 from scratchformer.models.llama import Llama, LlamaConfig
 
@@ -17,6 +17,9 @@ SIZE = {"vocab_size": 50, "context_length": 16, "d_model": 24, "n_heads": 6, "n_
 def llama():
     config = LlamaConfig(**SIZE, n_kv_heads=2, head_dim=8, qk_norm=True)
     return randomised(Llama(config), 0.1)
+
+
+MODELS = [llama(), randomised(GPT(GPTConfig(**SIZE))), randomised(BERT(BERTConfig(**SIZE)))]
 
 
 @torch.no_grad()
@@ -34,7 +37,7 @@ def test_the_head_that_is_taken_out_has_the_weights_that_it_has_inside():
             assert inside.amax(dim=-1).mean() < 0.999
 
 
-@pytest.mark.parametrize("model", [llama(), randomised(GPT(GPTConfig(**SIZE)))], ids=type)
+@pytest.mark.parametrize("model", MODELS, ids=type)
 @torch.no_grad()
 def test_a_silenced_head_adds_nothing_and_comes_back(model):
     before, heads = model(IDS[None]), [(2, 3), (2, 6), (1, 1)]

@@ -252,6 +252,7 @@ def test_nothing_is_fetched_unasked(calls, monkeypatch, data):
 # ---- the model itself, where it is at hand ----
 
 
+@pytest.mark.slow
 def test_its_logits_are_those_of_transformers_and_it_answers():
     try:
         path = real_model.find_real_model(download=False)

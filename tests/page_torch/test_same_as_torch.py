@@ -55,6 +55,7 @@ def verdicts_of_both():
     return {answer: (real[answer], small[answer]) for answer in small}
 
 
+@pytest.mark.slow
 def test_every_answer_gets_the_same_words_but_in_exercises_that_are_left_to_the_notebook():
     pairs = verdicts_of_both()
     missing = {answer for answer, (_, (state, _)) in pairs.items() if state == "not here"}
