@@ -8,7 +8,9 @@ split is read once, by runs on all of the training text at the rates that were c
 batch      64 windows in a step: the loss by rate, with a short and with a long warm-up; on
            development alone
 schedules  a constant rate and a cosine, each at the best of its rates on development
-optimizers plain descent, momentum and AdamW, each at the best of its rates on development
+recipe     the time machine's model in 1,000 steps of its recipe, and with one thing changed at a
+           time, each at the best of as many rates on development: the loss, and the head that looks
+           back most
 births     the first 2,000 steps of the time machine's run, with two other seeds: the head that
            looks back most, and the loss without it
 """
@@ -30,7 +32,7 @@ from scratchformer.models.heads import silenced
 from scratchformer.training import evaluate, learning_rate, update
 from scratchformer_course.ch11_training.stored_steps import training_record
 
-T, SEEDS = 32, range(3)
+T, SEEDS = 32, range(3)  # the context of the first two parts
 SIZES: dict[str, Any] = {"context_length": T, "d_model": 64, "n_heads": 4, "n_layers": 2}
 BATCH: dict[str, Any] = {
     "steps": 256,
@@ -44,18 +46,30 @@ SCHEDULES: dict[str, Any] = {
     "warmup": 60,
     "rates": (0.002, 0.004, 0.008, 0.016, 0.032),
 }
-OPTIMIZERS: dict[str, tuple[float, ...]] = {  # the rates that each may try, in 100 steps
-    "descent": (0.1, 0.3, 1.0, 3.0),
-    "momentum": (0.03, 0.1, 0.3, 1.0),
-    "AdamW": (0.001, 0.003, 0.01),
+RECIPE: dict[str, Any] = {  # what the page calls the trial
+    "steps": 1000,
+    "batch": 16,
+    "warmup": 50,
+    "schedule": "cosine",
+    "optimizer": "AdamW",
+    "rates": (0.006, 0.012, 0.024, 0.048),
 }
+CHANGES: dict[str, dict[str, Any]] = {  # one thing each, and the rates that go with it
+    "whole": {},
+    "descent": {"optimizer": "descent", "rates": (0.3, 1.0, 3.0, 10.0)},
+    "momentum": {"optimizer": "momentum", "rates": (0.1, 0.3, 1.0, 3.0)},
+    "no warm-up": {"warmup": 0, "rates": (0.003, 0.006, 0.012, 0.024)},
+    "constant rate": {"schedule": "constant"},
+    "four windows": {"batch": 4},
+}
+SCORED_ON = 20_001  # characters of the validation split: those of the page's curve
 CHOSEN_ON = 30_001  # characters of the development split
 BIRTHS, BORN_SEEDS = (100, 300, 500, 750, 1000, 1500, 2000), (1, 2)  # steps that are looked at
 BORN: dict[str, Any] = training_record()["settings"]["training"]  # chosen by lab/time_machine.py
 SETTINGS: dict[str, Any] = {
     "batch": SIZES | BATCH,
     "schedules": SIZES | SCHEDULES,
-    "optimizers": SIZES | {"steps": 100, "batch": 16, "rates": OPTIMIZERS},
+    "recipe": time_machine.SIZES | RECIPE | {"changes": CHANGES, "scored_on": SCORED_ON},
     "births": time_machine.SIZES | BORN | {"looked_at": BIRTHS, "seeds": BORN_SEEDS},
 }
 
@@ -150,18 +164,37 @@ def schedules_part(splits: dict, V: int, shorter: int) -> dict:
     return best_of(splits, dict.fromkeys(("constant", "cosine"), SCHEDULES["rates"]), run)
 
 
-def optimizers_part(splits: dict, V: int, shorter: int) -> dict:
-    """Plain descent, momentum and AdamW."""
+def recipe_run(splits: dict, V: int, shorter: int, change: dict, split: str, lr: float, seed: int):
+    """The loss at the end, and the largest weight of a head on the character before."""
+    told, (ids, scored) = RECIPE | change, splits[split]
+    torch.manual_seed(seed)
+    model, generator = GPT(GPTConfig(V, **time_machine.SIZES)), torch.Generator().manual_seed(seed)
+    optimizer: torch.optim.Optimizer = new_optimizer(model)
+    if told["optimizer"] != "AdamW":
+        kept = 0.9 * (told["optimizer"] == "momentum")
+        optimizer = torch.optim.SGD(model.parameters(), momentum=kept)
+    steps, warmup = max(2, told["steps"] // shorter), told["warmup"] // shorter
+    for rate in scheduled(told["schedule"], lr, steps, warmup):
+        step(model, optimizer, ids, told["batch"], rate, generator)
+    loss = evaluate(model, scored, model.context_length)
+    return [round(loss, 4), round(looks_back(model, scored).max().item(), 3)]
 
-    def run(texts: tuple[Tensor, Tensor], name: str, lr: float, seed: int) -> float:
-        def optimizer_of(model: nn.Module) -> torch.optim.Optimizer:
-            if name == "AdamW":
-                return new_optimizer(model)
-            return torch.optim.SGD(model.parameters(), momentum=0.9 * (name == "momentum"))
 
-        return loss_after(texts, V, [lr] * max(1, 100 // shorter), 16, seed, optimizer_of)
-
-    return best_of(splits, OPTIMIZERS, run)
+def recipe_part(splits: dict, V: int, shorter: int) -> dict:
+    """For each change: rate -> the loss on development, and [loss, weight] of three seeds at the
+    best rate on validation."""
+    ids, scored = splits["validation"]
+    splits = splits | {"validation": (ids, scored[:SCORED_ON])}
+    result: dict[str, Any] = {"development": {}, "best": {}, "validation": {}}
+    for name, change in CHANGES.items():
+        run = partial(recipe_run, splits, V, shorter, change)
+        rates = (RECIPE | change)["rates"]
+        tried = {str(lr): run("development", lr, 0)[0] for lr in rates}
+        best = min(tried, key=tried.__getitem__)
+        result["development"][name], result["best"][name] = tried, best
+        result["validation"][name] = [run("validation", float(best), seed) for seed in SEEDS]
+        print(name, tried, result["validation"][name], flush=True)
+    return result
 
 
 @torch.no_grad()
@@ -213,7 +246,7 @@ def measure(part: Callable, options: argparse.Namespace) -> dict:
 PARTS = {
     "batch": partial(measure, batch_part),
     "schedules": partial(measure, schedules_part),
-    "optimizers": partial(measure, optimizers_part),
+    "recipe": partial(measure, recipe_part),
     "births": partial(measure, births_part),
 }
 main = runs.script(__doc__, "settings", PARTS, SETTINGS, threads=1)

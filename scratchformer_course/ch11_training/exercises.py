@@ -56,53 +56,6 @@ adamw_step = exercise(
 )
 
 
-def right_looks_back(weights, k):
-    return weights.diagonal(-k, 2, 3).mean(dim=(0, 2))
-
-
-def _attended(draw, causal=True):
-    B, H, T = draw.randint(1, 3), draw.randint(1, 4), draw.size(2, 9, 40)
-    scores = normal(draw, B, H, T, T, scale=2.0)
-    if causal:
-        scores = scores.masked_fill(torch.ones(T, T).triu(1) == 1, float("-inf"))
-    return scores.softmax(dim=-1), draw.randrange(T)
-
-
-SMALL = torch.tensor([[1.0, 0.0, 0.0], [0.6, 0.4, 0.0], [0.1, 0.7, 0.2]])
-
-looks_back = exercise(
-    "11.2",
-    "looks_back(weights: (B, H, T, T), k) -> (H,), the mean weight that each head gives to the "
-    "character k places before, over all positions that have one",
-    cases=(
-        (SMALL.view(1, 1, 3, 3), 1),
-        (torch.arange(48.0).view(1, 3, 4, 4) / 100, 2),
-        (torch.arange(36.0).view(2, 2, 3, 3) / 50, 0),
-    ),
-    more=drawn(14, _attended),
-    right=[right_looks_back],
-    hints=[
-        "In which cells of a (T, T) map does a head look exactly one place back? Draw them.",
-        "`weights.diagonal(-k, 2, 3)` has the shape (B, H, T − k). Of which axes is the mean?",
-    ],
-    question=number(
-        "One head, one text of three characters. Its rows are (1, 0, 0), (0.6, 0.4, 0) and "
-        "(0.1, 0.7, 0.2). What is `looks_back(weights, 1)`? Two digits after the point.",
-        lambda f: f(SMALL.view(1, 1, 3, 3), 1)[0],
-    ),
-    mistakes={
-        "(-k, 2 -> (k, 2": "This diagonal is above the main one: it is the weight on what comes "
-        "later. Rows ask, columns answer",
-        "(-k, 2 -> (-k - 1, 2": "This is one place too far: for k = 0 a head looks at the "
-        "character itself",
-        ".mean(dim=(0, 2)) -> .sum(dim=2).mean(dim=0) / weights.shape[2]": "The sum is divided by "
-        "T, but only T − k positions have a character k places before",
-        "weights.diagonal(-k, 2, 3) -> weights[:, :, k:, k]": "This is the weight on the one "
-        "position k: the column has to move along with the row",
-    },
-)
-
-
 def right_births(steps, seen):
     found = []
     for head, weights in enumerate(seen.T, start=1):
@@ -121,7 +74,7 @@ def _watched(draw):
 
 
 births = exercise(
-    "11.3",
+    "11.2",
     "births(steps, seen: (S, H)) -> a list of (step, head), the earliest first: where each head's "
     "weight is above 0.5 for the first time. Heads are counted from 1.",
     cases=(

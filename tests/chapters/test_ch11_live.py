@@ -13,7 +13,6 @@ from scratchformer.generation import generate
 from scratchformer.models import GPT, GPTConfig
 from scratchformer.models.heads import silenced
 from scratchformer.tokenizers import CharTokenizer
-from scratchformer_course.ch11_training.exercises import right_looks_back
 from scratchformer_course.ch11_training.live import descend, valley
 from scratchformer_course.ch11_training.stored_steps import load_checkpoints, training_record
 from scratchformer_course.page_model import describe
@@ -77,7 +76,7 @@ def test_the_number_below_a_map_is_its_largest_mean_weight_at_one_of_four_distan
         )
         weights = (3 * scores).softmax(dim=1)
         given.append([weights.flatten().tolist(), T])
-        means = [right_looks_back(weights[None, None], k).item() for k in range(1, min(5, T))]
+        means = [weights.diagonal(-k).mean().item() for k in range(1, min(5, T))]
         expected.append((max(means), 1 + means.index(max(means))))
     body = "return input.given.map(([weights, T]) => time.lookBack(weights, T))"
     for shown, (weight, distance) in zip(in_node(body, given=given), expected, strict=True):
