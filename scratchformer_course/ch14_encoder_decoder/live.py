@@ -58,16 +58,15 @@ def mu_law(samples: np.ndarray) -> bytes:
 
 
 def _still(settings: Mapping[str, Any]) -> str:
-    """Each word with its time, and the instants of each map."""
-    columns = zip(settings["said"], settings["times"][0], *settings["instants"], strict=True)
+    """Each word with its time and its instant; of swapped halves there is a drawing on the page."""
+    live = "<p>This figure is live where JavaScript runs: there you press a word and hear the "
+    live += "recording at the instant that the head reads. "
+    if len(settings["maps"]) == 2:
+        return f"{live}The halves are swapped at {settings['after']} s.</p>"
+    columns = zip(settings["said"], settings["times"][0], settings["instants"][0], strict=True)
     rows = [
-        (escape(word), f"{begin:.2f} to {end:.2f} s", *(f"{at:.2f} s" for at in instants))
-        for word, (begin, end), *instants in columns
+        (escape(word), f"{begin:.2f} to {end:.2f} s", f"{at:.2f} s")
+        for word, (begin, end), at in columns
     ]
-    head = ("word", "is spoken from", "is read at", "halves swapped, at")[: len(rows[0])]
-    cut = f" Its halves are swapped at {settings['after']} s." if len(rows[0]) == 4 else ""
-    return (
-        "<p>This figure is live where JavaScript runs: there you press a word and hear the "
-        f"recording at the instant that the head reads. The recording has {settings['seconds']} s."
-        f"{cut}</p>{table(head, rows)}"
-    )
+    shown = table(("word", "is spoken from", "is read at"), rows)
+    return f"{live}The recording has {settings['seconds']} s.</p>{shown}"
