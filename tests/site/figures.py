@@ -269,7 +269,7 @@ STORED = {
     "valley": doing("Next step", Rate=10),
     # as many gaps as fit, and words that the model does not know
     "fill_gaps": doing(English="a _ _ must _ _ the tiger", German="_ _ _ Donaudampfschiff"),
-    "turned_texts": doing(Object_first=4),
+    "turned_texts": doing(Object_first=3),
     "other_words": doing(Sentence=15),
     "wager": fill_the_card,
     "spoken_words": doing("prudently"),

@@ -43,7 +43,7 @@ TOLD = {
     "block_switches": lambda _: ["After 12 blocks: “hush” above 0.5 at"],
     "rungs_write": lambda settings: frame(settings, 7),
     "fill_gaps": lambda _: ["does not know “tiger”, “Donaudampfschiff”", "Gap 9"],
-    "turned_texts": lambda settings: [f"{settings['runs'][4][1]} of 200"],
+    "turned_texts": lambda settings: [f"{settings['runs'][3][1]} of 200"],
     "other_words": lambda settings: [settings["triples"][15][1][1]],
     "spoken_words": lambda settings: [
         f"it writes prudently, the head reads most at {settings['instants'][0][14]:.2f} s"
