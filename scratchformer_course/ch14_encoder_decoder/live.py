@@ -65,8 +65,7 @@ def _still(settings: Mapping[str, Any]) -> str:
         return f"{live}The halves are swapped at {settings['after']} s.</p>"
     columns = zip(settings["said"], settings["times"][0], settings["instants"][0], strict=True)
     rows = [
-        (escape(word), f"{begin:.2f} to {end:.2f} s", f"{at:.2f} s")
-        for word, (begin, end), at in columns
+        (escape(word), f"{begin:.2f}, {end:.2f}", f"{at:.2f}") for word, (begin, end), at in columns
     ]
-    shown = table(("word", "is spoken from", "is read at"), rows)
-    return f"{live}The recording has {settings['seconds']} s.</p>{shown}"
+    shown = table(("word", "is spoken from, to", "is read at"), rows)
+    return f"{live}All times are in seconds.</p>{shown}"
