@@ -76,7 +76,7 @@ def circles(ids: Sequence[int]) -> bool:
 
 
 @torch.no_grad()
-def write(model: nn.Module, ids: Tensor, n: int, pick: Pick) -> Tensor:
+def write(model: Llama, ids: Tensor, n: int, pick: Pick) -> Tensor:
     cache = model.new_cache()
     for _ in range(n):
         logits = model(ids[:, len(cache[0]) :], cache)[:, -1]  # (B, V)
@@ -119,7 +119,7 @@ def drawing(seed: int, tau: float = 1.0, k: int = 0, p: float = 1.0, m: float = 
 
 @torch.no_grad()
 def beam(
-    model: nn.Module, ids: Tensor, n: int, width: int, watched: Sequence[int] = ()
+    model: Llama, ids: Tensor, n: int, width: int, watched: Sequence[int] = ()
 ) -> tuple[list[int], float, int]:
     """The likeliest of `width` texts that grow together, ln of its probability, and a step: the
     one at which the beginning of a `watched` text is among the `width` no more, or 0.

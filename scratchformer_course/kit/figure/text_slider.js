@@ -49,10 +49,7 @@ course.define("textSlider", () => {
         "div.sx-columns",
         best
           ? [el("div", [status, text]), el("div", [el("p.sx-status", best.about), best.text])]
-          : [
-              el("div.sx-main", [text]),
-              el("div.sx-detail", [status, curve ? curve.element : ""]),
-            ],
+          : [el("div.sx-main", [text]), el("div.sx-detail", [status, curve ? curve.element : ""])],
       ),
     ]);
   }
