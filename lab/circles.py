@@ -125,7 +125,8 @@ def beam(
     one at which the beginning of a `watched` text is among the `width` no more, or 0.
     """
     dropped = 0
-    ln_p, cache = torch.zeros(1), model.new_cache()
+    ln_p = torch.zeros(1)
+    cache: Any = model.new_cache()  # its buffers follow the texts that stay
     for step in range(1, n + 1):
         logits = model(ids[:, len(cache[0]) :], cache)[:, -1]
         scores = ln_p[:, None] + logits.log_softmax(dim=-1)  # (W, V)
