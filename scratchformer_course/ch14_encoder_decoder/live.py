@@ -58,11 +58,12 @@ def mu_law(samples: np.ndarray) -> bytes:
 
 
 def _still(settings: Mapping[str, Any]) -> str:
-    """Each word with its time and its instant; of swapped halves there is a drawing on the page."""
+    """Each word with its time and its instant; of swapped halves the instants, beside a drawing."""
     live = "<p>This figure is live where JavaScript runs: there you press a word and hear the "
     live += "recording at the instant that the head reads. "
     if len(settings["maps"]) == 2:
-        return f"{live}The halves are swapped at {settings['after']} s.</p>"
+        at = ", ".join(f"{at:.2f}" for at in settings["instants"][1])
+        return f"{live}With the halves swapped at {settings['after']} s it reads at {at}.</p>"
     columns = zip(settings["said"], settings["times"][0], settings["instants"][0], strict=True)
     rows = [
         (escape(word), f"{begin:.2f}, {end:.2f}", f"{at:.2f}") for word, (begin, end), at in columns
