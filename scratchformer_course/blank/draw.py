@@ -12,7 +12,7 @@ UNSORTED = torch.tensor([0.3, -1.0, 1.7, 0.9, -9.0, 1.1])
 
 
 def right_sample_next(logits, temperature, generator):
-    p = torch.softmax(logits / temperature, dim=-1)  # (V,)
+    p = torch.softmax(logits / temperature, dim=-1)
     return torch.multinomial(p, 1, generator=generator).item()
 
 
