@@ -2,8 +2,7 @@
 
 Usage: python -m lab.block_parts [--quick | --write]
 
-`alone` trains one block on the chapter's table of a hundred rules, whole, without attention, or
-without its feed-forward network. `deep` trains stacks of four blocks on it, with residuals and
+`deep` trains stacks of four blocks on a table of a hundred rules, with residuals and
 without, at every rate of RATES and from both STARTS: `default` is PyTorch's, `he` draws the
 weights of all linear layers with variance 1 / fan_in (2 / fan_in after an activation) and starts
 all biases at 0. `fresh` sends two texts through layers that nobody trained, and stores how far the
@@ -28,30 +27,14 @@ EARLY, STEPS, BATCH = 300, 1000, 32
 C, HEADS, BLOCKS, T, TESTED = 32, 4, 4, 6, 1000
 LAYERS = (0, 1, 2, 4, 8, 16)  # those at which `fresh` looks
 TEXTS = ("the old king sleeps, and nobody", "may wake him until the sun is up")
-VERSIONS = {  # d_model, heads: about as many weights in each that can learn
-    "both": (32, 1),
-    "no attention": (32, 1),
-    "no network": (56, 1),
-    "no network, 8 heads": (56, 8),
-}
-ALONE_STEPS, ALONE_BATCH = 500, 64
 SETTINGS = runs.settings_of(
     globals(), "RATES STARTS SEEDS STEPS EARLY BATCH HEADS BLOCKS LAYERS TEXTS"
 )
 SETTINGS |= {"d_model": C}
-SETTINGS |= {"alone": {"steps": ALONE_STEPS, "batch": ALONE_BATCH, "versions": VERSIONS}}
 
 
 def no_residual(block: TransformerBlock, x: Tensor, mask: Tensor) -> Tensor:
     return block.mlp(block.ln_2(block.attn(block.ln_1(x), mask=mask)))
-
-
-def no_attention(block: TransformerBlock, x: Tensor, mask: Tensor) -> Tensor:
-    return x + block.mlp(block.ln_2(x))
-
-
-def no_network(block: TransformerBlock, x: Tensor, mask: Tensor) -> Tensor:
-    return x + block.attn(block.ln_1(x), mask=mask)
 
 
 def whole(block: TransformerBlock, x: Tensor, mask: Tensor) -> Tensor:
@@ -122,12 +105,6 @@ def deep_trial(name: str, start: str, rate: float, seed: int, steps: int) -> lis
     return trained(net, rate, seed, steps, BATCH)
 
 
-def alone_trial(name: str, rate: float, seed: int, steps: int) -> list[float]:
-    torch.manual_seed(seed)
-    way = {"both": whole, "no attention": no_attention}.get(name, no_network)
-    return trained(Stack(way, *VERSIONS[name], blocks=1), rate, seed, steps, ALONE_BATCH)
-
-
 @torch.no_grad()
 def fresh(stream: bool, norm: bool, start: str, causal: bool, seed: int) -> list[list[float]]:
     """After each of LAYERS: texts apart, characters apart (both relative), size."""
@@ -156,14 +133,8 @@ def fresh(stream: bool, norm: bool, start: str, causal: bool, seed: int) -> list
 
 
 def measure(options: argparse.Namespace) -> dict:
-    """`alone` and `deep`: name (-> start) -> rate -> shares of each seed. `fresh`: of each seed."""
+    """`deep`: name -> start -> rate -> shares of each seed. `fresh`: of each seed."""
     seeds, steps = (1, 3) if options.quick else (SEEDS, STEPS)
-    alone: dict[str, dict] = {}
-    for name, rate in itertools.product(VERSIONS, RATES):
-        of_steps = min(steps, ALONE_STEPS)
-        shares = [alone_trial(name, rate, seed, of_steps) for seed in range(seeds)]
-        alone.setdefault(name, {})[rate] = shares
-        print(name, rate, shares, flush=True)
     untrained = {}
     both = (False, True)
     for stream, norm, start, causal in itertools.product(
@@ -178,7 +149,7 @@ def measure(options: argparse.Namespace) -> dict:
         tries = [deep_trial(name, start, rate, seed, steps) for seed in range(seeds)]
         deep.setdefault(name, {}).setdefault(start, {})[rate] = tries
         print(name, start, rate, tries, flush=True)
-    return {"alone": alone, "deep": deep, "fresh": untrained}
+    return {"deep": deep, "fresh": untrained}
 
 
 main = runs.script(__doc__, "block_parts", measure, SETTINGS, threads=1)
