@@ -9,7 +9,8 @@ paraphrase is the nearest of the twenty, and whether the other meaning is nearer
 paraphrase. Beside it, the same of: the mean of MiniLM's own word vectors, without the blocks, plain
 and with rare tokens counted for more (idf, over these sixty sentences); a random word table, which
 counts the tokens that two texts share; and BERTs of that size with random weights, three seeds.
-Also: the same triples ask in the other direction, from the paraphrase.
+Beside the triples: the cosine of every two of the 156 sentences that a reader of the page can put
+together from six nouns and six verbs.
 """
 
 import argparse
@@ -24,10 +25,17 @@ from scratchformer.attention import padding_mask
 from scratchformer.data.real_model import MINILM
 from scratchformer.models import BERT
 from scratchformer.tokenizers import WordPiece
+from scratchformer_course.ch13_bert.composed import NOUNS, VERBS, composed
 from scratchformer_course.ch13_bert.triples import TRIPLES
 
 SEEDS = (0, 1, 2)
-SETTINGS = {"model": MINILM, "seeds": SEEDS, "triples": TRIPLES}
+SETTINGS = {
+    "model": MINILM,
+    "seeds": SEEDS,
+    "triples": TRIPLES,
+    "nouns": NOUNS,
+    "verbs": VERBS,
+}
 
 
 @torch.no_grad()
@@ -55,6 +63,14 @@ def counted(vectors: torch.Tensor) -> dict[str, int]:
     }
 
 
+def of_every_two(vectors: torch.Tensor) -> str:
+    """Thousandths of the cosines, three digits each: the first with all after it, the second, …"""
+    n = len(vectors)
+    cosines = vectors @ vectors.T
+    upper = cosines[torch.ones(n, n).triu(1).bool()]
+    return "".join(f"{round(1000 * x):03}" for x in upper.clamp(0, 0.999).tolist())
+
+
 def measure(options: argparse.Namespace) -> dict:
     model, tok = BERT.pretrained(MINILM), WordPiece.pretrained(MINILM)
     triples = TRIPLES[:4] if options.quick else TRIPLES
@@ -79,7 +95,12 @@ def measure(options: argparse.Namespace) -> dict:
         found[f"random BERT {seed}"] = counted(read(blank, rows))
     for name, row in found.items():
         print(name, row)
-    return {"found": found, "cosines": [[round(x, 3) for x in row] for row in cosines.tolist()]}
+    made = [text for text, _ in composed()[: 12 if options.quick else None]]
+    return {
+        "found": found,
+        "cosines": [[round(x, 3) for x in row] for row in cosines.tolist()],
+        "composed": of_every_two(read(model, [tok.encode(text) for text in made])),
+    }
 
 
 main = runs.script(__doc__, "same_words", measure, SETTINGS, threads=1)

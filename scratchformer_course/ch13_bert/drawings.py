@@ -1,4 +1,4 @@
-"""Chapter 13's drawings: a gap, an input, what is kept, three orders of words."""
+"""Chapter 13's drawings: a gap, an input, what is kept, and what one head looks at."""
 
 from collections.abc import Sequence
 
@@ -81,43 +81,27 @@ def kept(d):
     d.text(239, 118, "kept")
 
 
-@drawing(478, 228)
-def orders(d):
-    """Three German sentences. Der Hund sieht jede Katze: der Hund sees, jede Katze is seen, so the
-    dog sees every cat. Jede Katze sieht der Hund: still der Hund sees and jede Katze is seen, and
-    the dog sees every cat. Den Hund sieht jede Katze: den Hund is seen and jede Katze sees, so
-    every cat sees the dog.
+def looks(english: Sequence[str], german: Sequence[str], shares: Sequence[float], roles):
+    """What one head at the gap, ?, of an English text looks at, in a German text beside it.
+
+    `shares` has the head's weights on the German words. Each of the `roles` is what a phrase of
+    German says of its noun, the position of the phrase's first word, and a colour.
     """
-    sees, seen = ("sees", "query"), ("is seen", "value")
-    for y, first, (role, colour), second, (other_role, other_colour), english in (
-        (4, "der Hund", sees, "jede Katze", seen, "the dog sees every cat"),
-        (80, "jede Katze", seen, "der Hund", sees, "the dog sees every cat"),
-        (156, "den Hund", seen, "jede Katze", sees, "every cat sees the dog"),
-    ):
-        d.row(2, y, (first, second), (100, 30), [(colour, 0.12), (other_colour, 0.12)], 174)
-        d.text(52, y + 43, role, colour, size=13)
-        d.text(226, y + 43, other_role, other_colour, size=13)
-        d.text(139, y + 15, "sieht")
-        d.text_from(290, y + 15, english)
-
-
-def looks(orders: Sequence[Sequence[str]], shares: Sequence[Sequence[float]]):
-    """One head at the gap of *the ? sees every cat*, beside German texts of five words.
-
-    `shares` has for each text the weights of its words.
-    """
-    d, told = Drawing(478, 316, size=13), []
-    for top, words, weights in zip((4, 166), orders, shares, strict=True):
-        middles = d.row(2, top + 86, words, (90, 28), ("value", 0.12), 96)
-        for x, share in zip(middles, weights, strict=True):
-            if share > 0.02:
-                width = round(1 + 7 * share, 1)
-                d.arrow(x, top + 84, 143, top + 32, "query", width=width)
-            d.text(x, top + 128, f"{share:.0%}", "query" if share > 0.5 else "muted")
-        d.row(2, top, ("the", "?", "sees", "every", "cat"), (90, 28), ("token", 0.12), 96)
-        each = (f"{word} {share:.0%}" for word, share in zip(words, weights, strict=True))
-        told.append(f"{' '.join(words)}: {', '.join(each)}")
+    d = Drawing(478, 170, size=13)
+    gap = english.index("?")
+    step = 478 / max(len(english), len(german))
+    width = step - 4
+    middles = d.row(2, 90, german, (width, 28), ("value", 0.12), step)
+    at_gap = d.row(2, 2, english, (width, 28), ("token", 0.12), step)[gap]
+    for x, share in zip(middles, shares, strict=True):
+        if share > 0.02:
+            d.arrow(x, 88, at_gap, 34, "query", width=round(1 + 7 * share, 1))
+        d.text(x, 132, f"{share:.0%}", "query" if share > 0.5 else "muted")
+    for role, first, colour in roles:
+        d.text((middles[first] + middles[first + 1]) / 2, 158, role, colour, bold=True)
+    each = ", ".join(f"{word} {share:.0%}" for word, share in zip(german, shares, strict=True))
+    told = ", ".join(f"{' '.join(german[i : i + 2])} {role}" for role, i, _ in roles)
     return d.show(
-        "What a head at the gap of the ? sees every cat looks at, in two German texts. An arrow "
-        f"leads to the gap from each word that has weight. {'. '.join(told)}."
+        f"What a head at the gap of {' '.join(english)} looks at in {' '.join(german)}: {each}. An "
+        f"arrow leads to the gap from each word that has weight. In this sentence {told}."
     )

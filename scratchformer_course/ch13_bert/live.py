@@ -1,7 +1,7 @@
 """Fill the gap: two texts with worn-away words, and what the shipped BERT would write there.
 
 And, from stored numbers: what such a BERT makes of German that puts the object first, when more and
-more of its texts did so, and twenty sentences that a real BERT compared with others.
+more of its texts did so, and two sentences of the reader's that a real BERT compares.
 """
 
 import hashlib
@@ -16,6 +16,7 @@ import torch
 from scratchformer.models import BERT
 from scratchformer.models.bert import NORM_EPS
 from scratchformer.training import eval_mode
+from scratchformer_course.ch13_bert.composed import NOUNS, VERBS, composed
 from scratchformer_course.kit.figure.live_figure import LiveFigure
 from scratchformer_course.kit.figure.still import plain_table, table
 from scratchformer_course.measurements import load_measurements
@@ -31,6 +32,11 @@ EXAMPLES = (
     ("we know that _ rich king loves these _", "wir wissen , dass der _ König diese Pferde liebt"),
     ("_ the young teacher will find _ cow", "jetzt wird _ junge Lehrer die Kuh _"),
     ("these _ girls praise a _ man", "diese lauten Mädchen _ einen armen _"),
+)
+FIRST_TWO = ("The doctor paid the actor.", "The performer got money from the physician.")
+RIVALS = (
+    ("The doctor paid the actor.", "The actor paid the doctor."),
+    ("The dog saw the cat.", "The cat saw the dog."),
 )
 
 
@@ -82,23 +88,36 @@ def turned_texts() -> LiveFigure:
     return LiveFigure("turned_texts", {"runs": runs, "orders": orders, "tested": tested}, still)
 
 
-def other_words(first: int = 1) -> LiveFigure:
-    """One of the slice's TRIPLES, of which a reader chooses, and its three cosines in MiniLM."""
+def two_sentences() -> LiveFigure:
+    """Two sentences that a reader puts together, and how near MiniLM holds them."""
     measured = load_measurements("same_words")
-    triples = [
-        [said, others, cosines]
-        for (said, *others), cosines in zip(
-            measured["settings"]["triples"], measured["cosines"], strict=True
-        )
-    ]
-    said, (same, other), cosines = triples[first]
-    names = (same, other, "these two, compared with each other")
-    rows = ((escape(name), f"{x:.3f}") for name, x in zip(names, cosines, strict=True))
+    sentences = [text for text, _ in composed()]
+    settings = {
+        "nouns": [list(noun) for noun in NOUNS],
+        "verbs": [list(verb) for verb in VERBS],
+        "cosines": measured["composed"],
+        "first": [sentences.index(text) for text in FIRST_TWO],
+    }
     still = (
-        "<p>This figure is live where JavaScript runs: there you choose one of twenty sentences. "
-        f"Here is how near MiniLM holds others to <em>{escape(said)}</em></p>"
-    ) + table(("", "cosine"), rows)
-    return LiveFigure("other_words", {"triples": triples, "first": first}, still)
+        "<p>This figure is live where JavaScript runs: there you put two sentences together from "
+        "six nouns and six verbs. Here is what MiniLM makes of two that say the same, and of "
+        "others that do not.</p>"
+    ) + plain_table(
+        ("two sentences", "cosine"),
+        (
+            (f"<em>{a}</em> <em>{b}</em>", f"{cosine_of(a, b):.3f}")
+            for a, b in (FIRST_TWO, *RIVALS)
+        ),
+    )
+    return LiveFigure("two_sentences", settings, still)
+
+
+def cosine_of(first: str, second: str) -> float:
+    """The stored cosine, in MiniLM, of two of the composed() sentences."""
+    sentences = [text for text, _ in composed()]
+    i, j = sorted((sentences.index(first), sentences.index(second)))
+    at = 3 * (i * len(sentences) - i * (i + 1) // 2 + j - i - 1)
+    return int(load_measurements("same_words")["composed"][at : at + 3]) / 1000
 
 
 def _row(texts: Sequence[str], words: Sequence[str]) -> tuple[list[int], list[int]]:

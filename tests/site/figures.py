@@ -173,6 +173,13 @@ def turn_fast(page: Any) -> None:
     fill(page, Hand_speed=2.9)
 
 
+def turn_the_actor(page: Any) -> None:
+    """The second sentence becomes: The actor paid the doctor."""
+    page.get_by_label("Sentence 2: first noun").select_option("actor")
+    page.get_by_label("Sentence 2: second noun").select_option("doctor")
+    page.get_by_label("Sentence 2: verb").select_option("paid")
+
+
 def explode(page: Any) -> None:
     """Twelve blocks without norms, whose numbers are the widest."""
     press(page, "12 blocks")
@@ -270,7 +277,7 @@ STORED = {
     # as many gaps as fit, and words that the model does not know
     "fill_gaps": doing(English="a _ _ must _ _ the tiger", German="_ _ _ Donaudampfschiff"),
     "turned_texts": doing(Object_first=3),
-    "other_words": doing(Sentence=15),
+    "two_sentences": turn_the_actor,
     "wager": fill_the_card,
     "spoken_words": doing("prudently"),
     "swapped_halves": doing("halves swapped", "prudently"),
