@@ -104,10 +104,7 @@ def two_sentences() -> LiveFigure:
         "others that do not.</p>"
     ) + plain_table(
         ("two sentences", "cosine"),
-        (
-            (f"<em>{a}</em> <em>{b}</em>", f"{cosine_of(a, b):.3f}")
-            for a, b in (FIRST_TWO, *RIVALS)
-        ),
+        ((f"<em>{a}</em> <em>{b}</em>", f"{cosine_of(a, b):.3f}") for a, b in (FIRST_TWO, *RIVALS)),
     )
     return LiveFigure("two_sentences", settings, still)
 

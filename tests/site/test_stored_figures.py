@@ -44,7 +44,9 @@ TOLD = {
     "rungs_write": lambda settings: frame(settings, 7),
     "fill_gaps": lambda _: ["does not know “tiger”, “Donaudampfschiff”", "Gap 9"],
     "turned_texts": lambda settings: [f"{settings['runs'][3][1]} of 200"],
-    "two_sentences": lambda _: ["say different things, and their cosine is 0.991. You have fooled it"],
+    "two_sentences": lambda _: [
+        "say different things, and their cosine is 0.991. You have fooled it"
+    ],
     "spoken_words": lambda settings: [
         f"it writes prudently, the head reads most at {settings['instants'][0][14]:.2f} s"
     ],
