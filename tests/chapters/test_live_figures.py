@@ -22,6 +22,8 @@ from scratchformer_course.ch02_embeddings.live import load_map, word_map
 from scratchformer_course.ch03_positions.live import PAPER, STOPS, judged
 from scratchformer_course.ch04_first_network.way_back import way_back
 from scratchformer_course.ch05_averaging.exercises import right_masked_softmax
+from scratchformer_course.ch13_bert.composed import NOUNS, VERBS, composed
+from scratchformer_course.ch13_bert.live import cosine_of
 from scratchformer_course.ch16_scaling.joint import JointLaw
 from scratchformer_course.ch16_scaling.live import wasted
 from scratchformer_course.ch19_since_gpt2.live import PARTS, lines
@@ -442,6 +444,20 @@ def a_song_without_some_heads(draw):
         loss, best = film["without"][silenced]
         maps = film["frames"][last]["maps"][:4] + film["second"][silenced & 15]["maps"]
         yield (shown, last, silenced), {"loss": loss, "best": best, "maps": maps}
+
+
+@figure("ch13_bert/two_sentences", "F.sentencesOf")
+def sentences_that_a_reader_puts_together(_draw):
+    made = [{"text": text, "says": ",".join(map(str, says))} for text, says in composed()]
+    yield (NOUNS, VERBS), made
+
+
+@figure("ch13_bert/two_sentences", "F.cosineOf")
+def stored_cosines(draw):
+    texts, cosines = [text for text, _ in composed()], load_measurements("same_words")["composed"]
+    for _ in range(20):
+        i, j = sorted(draw.sample(range(len(texts)), 2))
+        yield (cosines, len(texts), i, j), cosine_of(texts[i], texts[j])
 
 
 FOLDERS = sorted({folder for folder, *_ in FIGURES.values()})
