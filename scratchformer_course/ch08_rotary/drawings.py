@@ -111,7 +111,7 @@ def verdict(scores: torch.Tensor) -> bool:
 def show_tries(moves: Sequence[tuple[int, int]], tries: Mapping[str, torch.Tensor]) -> None:
     """Print the scores of each try, a column for each pair of positions (query, key)."""
     for word, side in (("king", 0), ("old", 1)):
-        print(f"{word:4} at " + "".join(f"{move[side]:10,}" for move in moves))
+        print(f"{word:6}" + "".join(f"{move[side]:9,}" for move in moves))
     for name, scores in tries.items():
-        row = "".join(f"{score:10.3g}" for score in scores.tolist())
-        print(f"{name:8}{row}   {'holds' if verdict(scores) else 'fails'}")
+        row = "".join(f"{score:9.3g}" for score in scores.tolist())
+        print(f"{name:6}{row} {'holds' if verdict(scores) else 'fails'}")
