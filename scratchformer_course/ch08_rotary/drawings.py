@@ -1,11 +1,11 @@
-"""The drawings of the chapter on rotary positions: arrows, dials, heads, four ways to read."""
+"""The drawings of the chapter on rotary positions: a table of tries, arrows, dials, heads."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from IPython.display import HTML
+import torch
 
-from scratchformer_course.kit.canvas import Drawing, drawing
+from scratchformer_course.kit.canvas import drawing
 
 
 def _tip(x, y, radius, angle) -> tuple[float, float]:
@@ -98,33 +98,20 @@ def heads(d):
     d.text_from(164, 270, "softmax")
 
 
-def ways_to_read(losses: Mapping[str, tuple[float, float]]) -> HTML:
-    """Which keys each query sees in four ways, and the lowest and highest loss of each."""
-    d = Drawing(470, 170)
-    side, near = 100, 25  # of 128 characters, and of 32
-    for column, (name, (lowest, highest)) in enumerate(losses.items()):
-        x, y = 3 + 118 * column, 28
+SAME = 0.1  # scores closer than this count as the same
 
-        def area(*corners, colour="position", x=x, y=y, **look) -> None:
-            d.area([(x + right, y + down) for right, down in corners], colour, **look)
 
-        d.text(x + side / 2, 12, name, bold=True)
-        area((0, 0), (side, side), (0, side), colour="muted", fill=0, dashed=True)
-        if name == "own text":  # the triangle of one of them, the last
-            corner = side - near
-            area((corner, corner), (side, side), (corner, side), fill=0.35)
-        else:
-            band = (0, 0), (side, side), (side - near, side), (0, near)
-            area(*band, fill=0.35)
-        if name in ("all", "clamped"):
-            far = (0, near), (side - near, side), (0, side)
-            area(*far, fill=0.8 if name == "all" else 0.15, dashed=name == "clamped")
-            d.text_from(x + 4, y + side - 14, "32–127" if name == "all" else "all 31")
-        d.text(x + side / 2, y + side + 24, f"{lowest:.2f}–{highest:.2f}", bold=True)
-    told = "; ".join(f"{name} {low:.2f} to {high:.2f}" for name, (low, high) in losses.items())
-    return d.show(
-        f"""Four triangles of queries, in rows, and the keys they see, in columns. Own text: a
-        small triangle, the last 32 characters. Window: a band along the diagonal. All: the band,
-        and a dark triangle of distances from 32 to 127, which training never had. Clamped: the
-        same, but all distances there count as 31. The losses: {told}."""
-    )
+def verdict(scores: torch.Tensor) -> bool:
+    """Whether all scores but the last are the same, and the last differs; never with a nan."""
+    *moved, other = scores.tolist()
+    same = max(moved) - min(moved) < SAME
+    return bool(scores.isfinite().all()) and same and abs(other - moved[0]) > SAME
+
+
+def show_tries(moves: Sequence[tuple[int, int]], tries: Mapping[str, torch.Tensor]) -> None:
+    """Print the scores of each try, a column for each pair of positions (query, key)."""
+    for word, side in (("king", 0), ("old", 1)):
+        print(f"{word:6}" + "".join(f"{move[side]:9,}" for move in moves))
+    for name, scores in tries.items():
+        row = "".join(f"{score:9.3g}" for score in scores.tolist())
+        print(f"{name:6}{row} {'holds' if verdict(scores) else 'fails'}")
