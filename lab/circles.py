@@ -5,11 +5,14 @@ Usage: python -m lab.circles [--quick | --write] [--only PART ...]
 For chapter 12. `beginnings`: SmolLM2 goes on from each of BEGINNINGS for NEW tokens: greedy, with
 the second likeliest token at one step of PUSHES, with a view of the beginning and the last SEEN
 tokens only (from its circles, AFTER more), and by beam search, WIDTH wide. A text circles if of the
-runs of RUN tokens in its last LAST more than BAR occurred before in these. `dropped`: the step at
-which the beam drops the greedy text. `rules`: three texts by each rule that draws, and one with the
-penalty. `writers`: the share of words of the small GPT that the training text does not have, by
-rule, beside Shakespeare's; and, of the plain draw's words of 4 to 6 letters, how many have a
-character beyond the ten likeliest.
+runs of RUN tokens in its last LAST more than BAR occurred before in these. `inside`: of DRAWS texts
+by each rule, AFTER tokens more from each of these circles, and NEW from its beginning, how many
+circle. `rules`: three texts by each rule that draws, and one with the penalty. `writers`: ROWS
+texts of LINE characters by the small GPT and each rule, after the BEGIN characters of a passage of
+Shakespeare's: the share of runs of BLOCK characters that occurred before, and of words that the
+training text does not have, beside his passages; and, of the plain draw's words of 4 to 6 letters,
+how many have a character beyond the ten likeliest. `widths`: the same share in the texts that beam
+search finds for the first seed's passages, and how much likelier they are than the greedy ones.
 """
 
 import argparse
@@ -41,26 +44,30 @@ BEGINNINGS = (
 NEW, PUSHES, SEEN, AFTER, WIDTH = 80, (4, 12, 16, 28), 6, 40, 4
 RUN, LAST, BAR = 4, 40, 0.4
 STORY, PENALTY = 32, 1.2
+NUCLEI = (0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95)
 RULES: dict[str, dict[str, float]] = {
+    "greedy": {"k": 1},
     "plain draw": {},
     "τ = 0.7": {"tau": 0.7},
     "k = 10": {"k": 10},
-    "p = 0.9": {"p": 0.9},
     "m = 0.1": {"m": 0.1},
-}
+} | {f"p = {p}": {"p": p} for p in NUCLEI}
+WITHIN, DRAWS = ("plain draw", "k = 10", "p = 0.9", "m = 0.1"), 8
 BOLD: dict[str, dict[str, float]] = {
     "plain draw": {},
     "τ = 1.5": {"tau": 1.5},
     "τ = 1.5, m = 0.1": {"tau": 1.5, "m": 0.1},
 }
-SEEDS, ROWS, LINE, WORDS, TAIL = range(10), 96, 64, 600, 10
+SEEDS, ROWS, BEGIN, LINE, BLOCK, TAIL = range(10), 24, 9, 256, 8, 10
+WIDTHS = (2, 4, 8, 16, 32)
 SETTINGS = {
     "beginnings": runs.settings_of(
         globals(), "MODEL BEGINNINGS NEW PUSHES SEEN AFTER WIDTH RUN LAST BAR"
     ),
-    "dropped": {"model": MODEL, "beginning": BEGINNINGS[0], "new": NEW, "width": WIDTH},
+    "inside": runs.settings_of(globals(), "MODEL WITHIN DRAWS NEW AFTER RUN LAST BAR"),
     "rules": {"model": MODEL, "rules": BOLD, "new": STORY, "penalty": PENALTY, "run": RUN},
-    "writers": runs.settings_of(globals(), "SMALL RULES SEEDS ROWS LINE WORDS TAIL"),
+    "writers": runs.settings_of(globals(), "SMALL RULES SEEDS ROWS BEGIN LINE BLOCK TAIL"),
+    "widths": runs.settings_of(globals(), "SMALL WIDTHS ROWS BEGIN LINE BLOCK"),
 }
 Pick = Callable[[Tensor], Tensor]  # logits (B, V) -> (B, 1)
 
@@ -118,16 +125,11 @@ def drawing(seed: int, tau: float = 1.0, k: int = 0, p: float = 1.0, m: float = 
 
 
 @torch.no_grad()
-def beam(
-    model: Llama, ids: Tensor, n: int, width: int, watched: Sequence[int] = ()
-) -> tuple[list[int], float, int]:
-    """The likeliest of `width` texts that grow together, ln of its probability, and a step: the
-    one at which the beginning of a `watched` text is among the `width` no more, or 0.
-    """
-    dropped = 0
+def beam(model: nn.Module, ids: Tensor, n: int, width: int) -> tuple[list[int], float]:
+    """The likeliest of `width` texts that grow together, and ln of its probability."""
     ln_p = torch.zeros(1)
     cache: Any = model.new_cache()  # its buffers follow the texts that stay
-    for step in range(1, n + 1):
+    for _ in range(n):
         logits = model(ids[:, len(cache[0]) :], cache)[:, -1]
         scores = ln_p[:, None] + logits.log_softmax(dim=-1)  # (W, V)
         ln_p, best = scores.flatten().topk(width)
@@ -135,9 +137,7 @@ def beam(
         ids = torch.cat([ids[kept], new[:, None]], dim=1)
         for part in cache:
             part.k_buffer, part.v_buffer = part.k_buffer[kept], part.v_buffer[kept]
-        if watched and not dropped and list(watched[: ids.shape[1]]) not in ids.tolist():
-            dropped = step
-    return ids[0].tolist(), ln_p[0].item(), dropped
+    return ids[0].tolist(), ln_p[0].item()
 
 
 @torch.no_grad()
@@ -166,8 +166,8 @@ def beginnings(options: argparse.Namespace) -> dict[str, Any]:
     left = sum(row[-16:] not in (row[i : i + 16] for i in range(begin + new - 16)) for row in short)
     beams = []
     for ids in start:
-        one, ln_1, _ = beam(model, ids[None], new, 1)
-        best, ln_w, _ = beam(model, ids[None], new, WIDTH)
+        one, ln_1 = beam(model, ids[None], new, 1)
+        best, ln_w = beam(model, ids[None], new, WIDTH)
         beams.append({
             "text": tok.decode(best[begin:]), "greedy": tok.decode(one[begin:]),
             "ln p": round(ln_w, 2), "greedy ln p": round(ln_1, 2),
@@ -183,14 +183,24 @@ def beginnings(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def dropped(options: argparse.Namespace) -> dict[str, Any]:
-    """When a beam drops the greedy text, after the first of the beginnings."""
+def inside(options: argparse.Namespace) -> dict[str, Any]:
+    """Texts that circle after a draw by each rule: from within a circle, and from its beginning."""
     model, tok = Llama.pretrained(MODEL), ByteBPE.pretrained(MODEL)
-    ids = torch.tensor([tok.encode(BEGINNINGS[0])])
-    n = 8 if options.quick else NEW
-    one = write(model, ids, n, greedy)[0].tolist()
-    step = beam(model, ids, n, WIDTH, one)[2]
-    return {"step": step, "written": tok.decode(one[ids.shape[1] :][:step])}
+    texts = BEGINNINGS[: 1 if options.quick else None]
+    new, draws = (LAST, 2) if options.quick else (NEW, DRAWS)
+    start = torch.tensor([tok.encode(text) for text in texts])
+    plain = write(model, start, new, greedy)
+    at = [i for i, row in enumerate(plain.tolist()) if circles(row)]
+    found: dict[str, dict[str, int]] = {"from the circle": {}, "from the beginning": {}}
+    for name in WITHIN:
+        for where, ids, n in (
+            ("from the circle", plain[at], AFTER),
+            ("from the beginning", start[at], new),
+        ):
+            rows = write(model, ids.repeat(draws, 1), n, drawing(0, **RULES[name]))  # type: ignore
+            found[where][name] = sum(map(circles, rows.tolist()))
+        print(name, {where: counts[name] for where, counts in found.items()}, flush=True)
+    return {"texts": len(at) * draws} | found
 
 
 def rules(options: argparse.Namespace) -> dict[str, Any]:
@@ -210,40 +220,70 @@ def words(text: str) -> list[str]:
     return re.findall("[a-z']+", text.lower())
 
 
+def passages(tok: CharTokenizer, val: Tensor, seed: int, n: int) -> Tensor:
+    """n passages of LINE characters, each from the beginning of a line: (n, LINE)."""
+    line_ends = (val[:-LINE] == tok.encode("\n")[0]).nonzero()  # (N, 1)
+    g = torch.Generator().manual_seed(seed)
+    return val[line_ends[torch.randint(len(line_ends), (n,), generator=g)] + 1 + torch.arange(LINE)]
+
+
 def writers(options: argparse.Namespace) -> dict[str, Any]:
     gpt, tok = GPT.pretrained(SMALL).eval(), CharTokenizer.pretrained(SMALL)
     ids = torch.tensor(tok.encode(load_corpus("tinyshakespeare").text))
     train, val = train_val_split(ids, 0.9)
     known = set(words(tok.decode(train.tolist())))
-    line_ends = (val[:-LINE] == tok.encode("\n")[0]).nonzero()  # (N, 1)
     seeds = range(2) if options.quick else SEEDS
-    n_rows = 8 if options.quick else ROWS
+    n_rows, new = (2, 40) if options.quick else (ROWS, LINE - BEGIN)
 
     def new_share(rows: list[list[int]]) -> float:
-        found = [w for row in rows for w in words(tok.decode(row))[:-1]][:WORDS]  # whole words
+        """Of the whole words after the beginning, those that are not known."""
+        found = [w for row in rows for w in words(tok.decode(row[BEGIN:]))[1:-1]]
         return round(sum(w not in known for w in found) / len(found), 4)
 
-    new: dict[str, list[float]] = {name: [] for name in [*RULES, "Shakespeare"]}
+    names = [*RULES, "Shakespeare"]
+    again: dict[str, list[float]] = {name: [] for name in names}
+    shares: dict[str, list[float]] = {name: [] for name in names}
     met: dict[str, list[float]] = {"new": [], "known": []}
     for seed in seeds:
-        g = torch.Generator().manual_seed(seed)
-        at = line_ends[torch.randint(len(line_ends), (n_rows,), generator=g)]  # (R, 1)
-        new["Shakespeare"].append(new_share(val[at + torch.arange(LINE)].tolist()))
-        start = torch.full((n_rows, 1), tok.encode("\n")[0])
-        for name, given in RULES.items():
-            rows = write(gpt, start, LINE - 1, drawing(seed, **given))  # type: ignore
-            new[name].append(new_share(rows.tolist()))
+        his = passages(tok, val, seed, n_rows)
+        for name in names:
+            pick = drawing(seed, **RULES.get(name, {}))  # type: ignore
+            drawn = his if name == "Shakespeare" else write(gpt, his[:, :BEGIN], new, pick)
+            rows = drawn.tolist()
+            shares[name].append(new_share(rows))
+            again[name].append(round(sum(repeated(row, BLOCK) for row in rows) / n_rows, 4))
             if name == "plain draw":
-                pairs = met_tail(gpt, tok, rows)
-                for kind, shares in met.items():
+                pairs = met_tail(gpt, tok, drawn)
+                for kind, hit_shares in met.items():
                     hits = [tail for w, tail in pairs if (w not in known) == (kind == "new")]
-                    shares.append(round(sum(hits) / max(1, len(hits)), 4))
-        print({name: shares[-1] for name, shares in (new | met).items()}, flush=True)
-    return {"new": new, "met the tail": met}
+                    hit_shares.append(round(sum(hits) / max(1, len(hits)), 4))
+            print(seed, name, again[name][-1], shares[name][-1], flush=True)
+    return {"repeated": again, "new": shares, "met the tail": met}
+
+
+def widths(options: argparse.Namespace) -> dict[str, Any]:
+    gpt, tok = GPT.pretrained(SMALL).eval(), CharTokenizer.pretrained(SMALL)
+    val = train_val_split(torch.tensor(tok.encode(load_corpus("tinyshakespeare").text)), 0.9)[1]
+    n_rows, new = (2, 40) if options.quick else (ROWS, LINE - BEGIN)
+    starts = passages(tok, val, 0, n_rows)[:, :BEGIN]
+    greedy_texts = [beam(gpt, ids[None], new, 1) for ids in starts]
+    found = {}
+    for width in WIDTHS[: 2 if options.quick else None]:
+        texts = [beam(gpt, ids[None], new, width) for ids in starts]
+        gain = [ours[1] - theirs[1] for ours, theirs in zip(texts, greedy_texts, strict=True)]
+        again = sum(repeated(row, BLOCK) for row, _ in texts) / n_rows
+        found[width] = {
+            "repeated": round(again, 4),
+            "likelier": sum(x > 0 for x in gain),
+            "ln gained": round(sum(gain) / n_rows, 1),
+        }
+        print(width, found[width], flush=True)
+    again = sum(repeated(row, BLOCK) for row, _ in greedy_texts) / n_rows
+    return {"greedy": round(again, 4), "texts": n_rows, "widths": found}
 
 
 def met_tail(gpt: nn.Module, tok: CharTokenizer, rows: Tensor) -> list[tuple[str, bool]]:
-    """The whole words of 4 to 6 letters, and whether one of their letters was of the tail."""
+    """The drawn words of 4 to 6 letters, and whether one of their letters was of the tail."""
     found = []
     with torch.no_grad():
         z = gpt(rows[:, :-1])  # (R, T - 1, V)
@@ -251,12 +291,18 @@ def met_tail(gpt: nn.Module, tok: CharTokenizer, rows: Tensor) -> list[tuple[str
     for row, in_tail in zip(rows.tolist(), rare.tolist(), strict=True):
         for word in re.finditer("[a-z']+", text := tok.decode(row).lower()):
             first, end = word.span()  # in_tail[i] is of character i + 1
-            if end < len(text) and 3 < end - first < 7:
+            if first > BEGIN and end < len(text) and 3 < end - first < 7:
                 found.append((word[0], any(in_tail[first - 1 : end - 1])))
     return found
 
 
-PARTS = {"beginnings": beginnings, "dropped": dropped, "rules": rules, "writers": writers}
+PARTS = {
+    "beginnings": beginnings,
+    "inside": inside,
+    "rules": rules,
+    "writers": writers,
+    "widths": widths,
+}
 main = runs.script(__doc__, "circles", PARTS, SETTINGS, threads=1)
 
 

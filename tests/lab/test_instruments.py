@@ -158,9 +158,7 @@ def test_a_line_changes_the_logits_and_then_is_gone(llama, line):
 @torch.no_grad()
 def test_a_beam_knows_how_likely_its_text_is_and_of_width_1_is_greedy(llama):
     ids = torch.tensor([[1, 2, 3]])
-    (one, _, _), (best, ln_4, _) = (circles.beam(llama, ids, 6, width) for width in (1, 4))
-    assert circles.beam(llama, ids, 6, 4, best)[2] == 0, "what is best was never dropped"
-    assert circles.beam(llama, ids, 6, 4, [1, 2, 3, *[99] * 6])[2] == 1
+    (one, _), (best, ln_4) = (circles.beam(llama, ids, 6, width) for width in (1, 4))
     assert one == circles.write(llama, ids, 6, circles.greedy)[0].tolist()
     p = llama(torch.tensor([best]))[0, 2:-1].log_softmax(dim=-1)
     own = p.gather(1, torch.tensor(best[3:])[:, None]).sum()
