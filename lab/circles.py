@@ -51,7 +51,8 @@ RULES: dict[str, dict[str, float]] = {
     "τ = 0.7": {"tau": 0.7},
     "k = 10": {"k": 10},
     "m = 0.1": {"m": 0.1},
-} | {f"p = {p}": {"p": p} for p in NUCLEI}
+    **{f"p = {p}": {"p": p} for p in NUCLEI},
+}
 WITHIN, DRAWS = ("plain draw", "k = 10", "p = 0.9", "m = 0.1"), 8
 BOLD: dict[str, dict[str, float]] = {
     "plain draw": {},
@@ -83,8 +84,8 @@ def circles(ids: Sequence[int]) -> bool:
 
 
 @torch.no_grad()
-def write(model: Llama, ids: Tensor, n: int, pick: Pick) -> Tensor:
-    cache = model.new_cache()
+def write(model: Llama | GPT, ids: Tensor, n: int, pick: Pick) -> Tensor:
+    cache: Any = model.new_cache()
     for _ in range(n):
         logits = model(ids[:, len(cache[0]) :], cache)[:, -1]  # (B, V)
         ids = torch.cat([ids, pick(logits)], dim=1)
@@ -125,7 +126,7 @@ def drawing(seed: int, tau: float = 1.0, k: int = 0, p: float = 1.0, m: float = 
 
 
 @torch.no_grad()
-def beam(model: nn.Module, ids: Tensor, n: int, width: int) -> tuple[list[int], float]:
+def beam(model: Llama | GPT, ids: Tensor, n: int, width: int) -> tuple[list[int], float]:
     """The likeliest of `width` texts that grow together, and ln of its probability."""
     ln_p = torch.zeros(1)
     cache: Any = model.new_cache()  # its buffers follow the texts that stay
