@@ -6,7 +6,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.node import Node
-from tests.site.browsing import STORED, opened
+from tests.site.browsing import STORED, opened, reload
 
 in_node = Node(V="../book/_assets/guess-verdicts.js", A="../book/_assets/again.js")
 DUE = ".course-again"
@@ -85,11 +85,8 @@ def test_it_is_answered_by_keys_told_linked_and_rests(visit, site):
         page.emulate_media(media="print")
         assert not box.is_visible()
         page.emulate_media(media="screen")
-        for _ in range(3):  # a busy browser may hand on what it has stored too late for one reload
-            page.reload()
-            page.wait_for_load_state("load")
-            if page.locator(DUE).count() == 0:
-                break
+        reload(page)
+        page.wait_for_load_state("load")
         assert page.locator(DUE).count() == 0, page.evaluate(STORED)
         page.goto((site / "notebooks" / "05_averaging.html").as_uri())
         assert page.locator(DUE).count() == 0
