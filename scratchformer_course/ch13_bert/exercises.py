@@ -221,18 +221,18 @@ GERMAN = _dictionary()
 ENGLISH = set().union(*GERMAN.values())
 
 
-def _by_table(english, german):
-    """The word that a table of translations, which knows no order, puts into the gap."""
+def _by_dictionary(english, german):
+    """The word that a dictionary, which knows no order, puts into the gap."""
     left = [word for word in german if word != ","]
     for word in english:
         if word != GAP:
             found = [i for i, each in enumerate(left) if word in GERMAN[each]]
             expect(found, f"No word of the German text is left for `{word}`.")
             del left[found[0]]
-    needs = "For the gap the table needs one German word that no other English word translates"
+    needs = "For the gap the dictionary needs one German word that no other English word translates"
     expect(len(left) == 1, f"{needs}: it finds {len(left)}.")
     said = sorted(GERMAN[left[0]])
-    expect(len(said) == 1, f"`{left[0]}` may be {' or '.join(said)}: the table cannot decide.")
+    expect(len(said) == 1, f"`{left[0]}` may be {' or '.join(said)}: the dictionary cannot decide.")
     return said[0]
 
 
@@ -256,6 +256,7 @@ def _by_bert(english, german):
 
 
 GAP = "_"
+ON_THE_PAGE = "jede Katze sieht der Hund"
 
 
 def judge_fool_bert(call):
@@ -268,43 +269,46 @@ def judge_fool_bert(call):
     ):
         unknown = [word for word in text if word not in known]
         expect(not unknown, f"`{''.join(unknown[:1])}` is no {language} word of the grammar.")
-    table, bert = _by_table(english, german), _by_bert(english, german)
-    expect(bert != table, f"BERT is right: it fills the gap with `{bert}`, like the table.")
-    return f"The table fills the gap with `{table}`, and BERT does not."
+    expect(german != ON_THE_PAGE.split(), "That pair is the page's: take other nouns.")
+    word, bert = _by_dictionary(english, german), _by_bert(english, german)
+    expect(bert != word, f"BERT is right: it fills the gap with `{bert}`, like the dictionary.")
+    return f"The dictionary fills the gap with `{word}`, and BERT does not."
 
 
 def right_fool_bert():
     # German may put the object first, and no text that BERT read did.
-    return "the _ sees every cat", "jede Katze sieht der Hund"
+    return "the _ praises the woman", "die Frau lobt der König"
 
 
 def without_the_comment():
-    return "the _ sees the cow", "die Kuh sieht der Hund"
+    return "the _ feeds the cow", "die Kuh füttert der Mann"
 
 
 fool_bert = exercise(
     "13.3",
-    "fool_bert() -> (an English text with one gap, a German text), where a table of translations "
-    "fills the gap rightly and the shipped BERT wrongly",
+    "fool_bert() -> (an English text with one gap, a German text), not the page's own, where a "
+    "dictionary fills the gap rightly and the shipped BERT wrongly",
     judge=judge_fool_bert,
     right=[right_fool_bert, without_the_comment],
     hints=[
-        "The table knows nothing about the order of words. Which order has BERT never read?",
-        "German may put the object first. Start with `der Hund sieht jede Katze`, and let the two "
+        "The dictionary knows nothing about the order of words. Which order has BERT never read?",
+        "German may put the object first. Start with `der Mann füttert die Kuh`, and let the two "
         "nouns trade places, each with the word before it.",
     ],
     question=which(
-        "die Kuh sieht der Hund -> der Hund sieht die Kuh",
-        others=["der Hund -> der", "der Hund -> der arme Hund"],
+        "die Kuh füttert der Mann -> der Mann füttert die Kuh",
+        others=["der Mann -> der", "der Mann -> der arme Mann"],
         text="This pair is refused. Why?",
     ),
     mistakes=edits(
         without_the_comment,
         {
-            "die Kuh sieht der Hund -> der Hund sieht die Kuh": "BERT is right: it fills the gap",
-            "the _ -> the dog": "needs one gap, `_`, between spaces: it has 0",
-            "der Hund -> der": "it finds 0",
-            "der Hund -> der arme Hund": "it finds 2",
+            "die Kuh füttert der Mann -> der Mann füttert die Kuh": "BERT is right: it fills",
+            "the _ -> the man": "needs one gap, `_`, between spaces: it has 0",
+            "der Mann -> der": "it finds 0",
+            "der Mann -> der arme Mann": "it finds 2",
+            "the _ feeds the cow -> the _ sees every cat\n"
+            "die Kuh füttert der Mann -> jede Katze sieht der Hund": "That pair is the page's",
         },
         quoted=True,
     ),

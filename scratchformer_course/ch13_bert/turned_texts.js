@@ -6,7 +6,7 @@ course.define("turnedTexts", () => {
 
   function build({ runs, orders, tested }) {
     const shares = runs.map(([share]) => share.replace("%", " %"));
-    const at = sliderOver("Object first", shares, draw, shares.length - 1);
+    const at = sliderOver("Object first", shares, draw);
     const host = el("div");
     const status = newStatus();
 
