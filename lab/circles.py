@@ -246,6 +246,43 @@ def period_of(ids: Sequence[int]) -> int:
     return next(p for p in range(2, len(ids) // 2) if ids[-p:] == ids[-2 * p : -p])
 
 
+def looking(model: Llama, texts: Tensor, periods: Sequence[int], heads: Heads) -> dict[str, Any]:
+    """The heads' mean weight one period back, and any number of periods, in each text's end."""
+    found: dict[str, list[float]] = {"one": [], "some": []}
+    for ids, period in zip(texts, periods, strict=True):
+        maps = maps_of(model, ids[None])[:, 0]  # (blocks, H, T, T)
+        t = torch.arange(len(ids) - LAST + 8, len(ids))
+        back = [maps[:, :, t, t - n + 1] for n in range(period, int(t[0]) + 2, period)]
+        for name, kept in (("one", back[0]), ("some", sum(back))):
+            mean = kept.mean(dim=-1)  # (blocks, H)
+            total = sum(mean[block - 1, head - 1].item() for block, head in heads)
+            found[name].append(round(total / len(heads), 3))
+    return found
+
+
+@torch.no_grad()
+def chances(model: Llama, rows: Tensor, periods: Sequence[int], drawn: Tensor) -> dict[str, Any]:
+    """Of a circle's last period: the mean chance of a token, and of it all; of a drawn token."""
+    (ln_p, ln_d) = (
+        model(ids).log_softmax(dim=-1)[:, :-1].gather(2, ids[:, 1:, None])[..., 0]
+        for ids in (rows, drawn)
+    )
+    last = [row[-period:] for row, period in zip(ln_p, periods, strict=True)]
+    return {
+        "token": [round(row.exp().mean().item(), 3) for row in last],
+        "copy": [round(row.sum().exp().item(), 3) for row in last],
+        "drawn": round(ln_d[:, 7:].mean().exp().item(), 4),
+    }
+
+
+def still_circling(model: Llama, rows: Tensor, start: Tensor, new: int) -> dict[str, int]:
+    on, anew = write(model, rows, AFTER, greedy), write(model, start, new, greedy)
+    return {
+        "from the circle": sum(map(circles, on.tolist())),
+        "anew": sum(map(circles, anew.tolist())),
+    }
+
+
 def heads(options: argparse.Namespace) -> dict[str, Any]:
     model, tok = Llama.pretrained(MODEL), ByteBPE.pretrained(MODEL)
     texts = BEGINNINGS[: 1 if options.quick else None]
@@ -257,58 +294,30 @@ def heads(options: argparse.Namespace) -> dict[str, Any]:
     drawn = write(model, rows[:, : start.shape[1]], new, drawing(0))
     periods = [period_of(row) for row in rows.tolist()]
 
-    def looking(of: Tensor) -> dict[str, list[float]]:
-        """Of all copying heads, a mean over the last LAST - 8 tokens of each text."""
-        one, some = [], []
-        for ids, period in zip(of, periods, strict=True):
-            maps = maps_of(model, ids[None])[:, 0]  # (blocks, H, T, T)
-            t = torch.arange(len(ids) - LAST + 8, len(ids))
-            back = [maps[:, :, t, t - n + 1] for n in range(period, int(t[0]) + 2, period)]
-            for shares, kept in ((one, back[0]), (some, sum(back))):
-                of_heads = kept.mean(dim=-1)
-                shares.append(sum(of_heads[b - 1, h - 1].item() for b, h in copying) / len(copying))
-        return {name: [round(x, 3) for x in xs] for name, xs in (("one", one), ("some", some))}
+    drawn_sets = [others_of(copying, model.config.n_heads, seed) for seed in range(sets)]
 
-    @torch.no_grad()
-    def chances(silent: Heads) -> dict[str, Any]:
+    def without(silent: Heads, measure: Callable[..., Any], *given: Any) -> Any:
         with silenced(model, silent):
-            found = [model(of).log_softmax(dim=-1)[:, :-1] for of in (rows, drawn)]
-        ln_p, ln_d = (
-            z.gather(2, of[:, 1:, None])[..., 0] for z, of in zip(found, (rows, drawn), strict=True)
-        )
-        pairs = [(row[-p:], p) for row, p in zip(ln_p, periods, strict=True)]
+            return measure(model, *given)
+
+    def compared(measure: Callable[..., Any], n_sets: int, *given: Any) -> dict[str, Any]:
         return {
-            "token": [round(row.exp().mean().item(), 3) for row, _ in pairs],
-            "copy": [round(row.sum().exp().item(), 3) for row, _ in pairs],
-            "drawn": round(ln_d[:, start.shape[1] - 1 :].mean().exp().item(), 4),
+            "all heads": measure(model, *given),
+            "without": without(copying, measure, *given),
+            "without others": [without(of, measure, *given) for of in drawn_sets[:n_sets]],
         }
 
-    def circling(silent: Heads) -> dict[str, int]:
-        with silenced(model, silent):
-            on = write(model, rows, AFTER, greedy).tolist()
-            anew = write(model, start, new, greedy).tolist()
-        return {"from the circle": sum(map(circles, on)), "anew": sum(map(circles, anew))}
-
-    drawn_sets = [others_of(copying, model.config.n_heads, seed) for seed in range(sets)]
-    result: dict[str, Any] = {
+    return {
         "heads": copying,
         "of": model.config.n_heads * len(model.layers),
         "periods": periods,
-        "looking": {"circle": looking(rows), "draw": looking(drawn)},
-        "chances": {
-            "all heads": chances([]),
-            "without": chances(copying),
-            "without others": [chances(silent) for silent in drawn_sets],
+        "looking": {
+            "circle": looking(model, rows, periods, copying),
+            "draw": looking(model, drawn, periods, copying),
         },
+        "chances": compared(chances, sets, rows, periods, drawn),
+        "circling": compared(still_circling, others, rows, start, new),
     }
-    print(result, flush=True)
-    result["circling"] = {
-        "all heads": circling([]),
-        "without": circling(copying),
-        "without others": [circling(silent) for silent in drawn_sets[:others]],
-    }
-    print(result["circling"], flush=True)
-    return result
 
 
 def rules(options: argparse.Namespace) -> dict[str, Any]:
