@@ -1,4 +1,4 @@
-// The card of the wager: what the reader believes of the memory of his machine, and his forecasts. The
+// The card of the wager: what the reader believes of the memory of his machine, and his forecast. The
 // browser keeps it. It is filled in at the beginning of the chapter, and settled at its end.
 
 course.define("wager", () => {
@@ -8,8 +8,7 @@ course.define("wager", () => {
   const LARGEST = 1e6;
   const FIELDS = {
     bandwidth: "Bandwidth of your memory, in GB/s",
-    first: "First forecast, in tokens a second",
-    last: "Last forecast, in tokens a second",
+    forecast: "Your forecast, in tokens a second",
   };
   const shows = [];
   let card = recalled();
@@ -33,10 +32,10 @@ course.define("wager", () => {
     for (const show of shows) show();
   });
 
-  // Fields of the card, by their names; changed(card) hears of what is written in this or in another figure
-  function newCard(names, changed) {
-    const fields = names.map((name) => {
-      const field = numberField(FIELDS[name], LARGEST, {
+  // The card; changed(card) hears of what is written in this or in another figure
+  function newCard(changed) {
+    const fields = Object.entries(FIELDS).map(([name, label]) => {
+      const field = numberField(label, LARGEST, {
         write: (number) => write(name, number),
         refuse: () => write(name, 0),
         left: () => show(),
@@ -56,9 +55,9 @@ course.define("wager", () => {
 
   function build({ memories }) {
     const status = newStatus();
-    const { element, show } = newCard(["bandwidth", "first"], ({ bandwidth, first }) => {
+    const { element, show } = newCard(({ bandwidth, forecast }) => {
       status.textContent =
-        bandwidth && first
+        bandwidth && forecast
           ? "Both are written down, and this browser keeps them until the model writes."
           : "Write both numbers down. If you do not know the first, take one from the table.";
     });
