@@ -164,11 +164,10 @@ attend = exercise(
         "`scaled_dot_product_attention(...)[0]`.",
     ],
     question=number(
-        "D = 2, and a position turns a pair by 1 radian. Two words have the query (1, 0) and the "
-        "key (1, 0). The first is at position 0 and has the value (0, 0). The second is at "
-        "position 3.14, half a turn on, and has the value (1, 0). What is in channel 0 of the "
-        "second output? Two digits after the point. (Scores are divided by √2, which makes 0.71 "
-        "of 1. exp 0.71 = 2.03 and exp −0.71 = 0.49.)",
+        "D = 2. Two words have the query (1, 0) and the key (1, 0). The first is at position 0, "
+        "with the value (0, 0). The second is half a turn on, at 3.14, with the value (1, 0). What "
+        "is in channel 0 of the second output? Two digits after the point. (exp 0.71 = 2.03, "
+        "exp −0.71 = 0.49, and 0.71 is 1 / √D.)",
         lambda f: f(*_half_a_turn())[1, 0],
     ),
     mistakes=edits(
