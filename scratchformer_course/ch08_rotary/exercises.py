@@ -175,7 +175,7 @@ attend = exercise(
         {
             "k = right_rotary(k, positions) -> ": "positions changes the weights",
             "q, k, v)[0] -> q, k, right_rotary(v, positions))[0]": "values turn",
-            "(k, positions -> (k, 2 * positions": "positions changes the weights",
+            "(k, positions -> (k, 2 * positions": "changes the weights of values",
             "right_rotary(q, positions) -> q\nright_rotary(k, positions) -> k": "no output changes",
             "q, k, v)[0] -> q, k, v)[1]": "expected (5, 8)",
             "q, k, v)[0] -> q, q, v)[0]": "the words do not count",
