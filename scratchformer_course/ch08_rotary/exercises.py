@@ -118,12 +118,6 @@ def right_attend(q, k, v, positions):
     return scaled_dot_product_attention(q, k, v)[0]
 
 
-def with_a_penalty(q, k, v, positions):
-    """Another right answer, in which nothing turns."""
-    distance = (positions.unsqueeze(1) - positions).abs()  # (T, T)
-    return (q @ k.T / q.shape[-1] ** 0.5 - 0.1 * distance).softmax(dim=-1) @ v
-
-
 def judge_attend(call):
     for T, D in ((5, 8), (8, 6)):
         q, k, v = _random(3, T, D)
@@ -157,18 +151,18 @@ attend = exercise(
     "attend(q: (T, D), k: (T, D), v: (T, D), positions: (T,)) -> (T, D), the outputs of a head "
     "without a mask. A text that moves keeps its outputs; words that swap positions change them.",
     judge=judge_attend,
-    right=[right_attend, with_a_penalty],
+    right=[right_attend],
     hints=[
         "Which of the three meet in a dot product, so that their positions can cancel?",
         "`q = rotary(q, positions)`, and the same for another one of the three. Then "
         "`scaled_dot_product_attention(...)[0]`.",
     ],
     question=number(
-        "D = 2. Two words have the query (1, 0) and the key (1, 0). The first is at position 0, "
-        "with the value (0, 0). The second is half a turn on, at 3.14, with the value (1, 0). What "
-        "is in channel 0 of the second output? Two digits after the point. (exp 0.71 = 2.03, "
-        "exp −0.71 = 0.49, and 0.71 is 1 / √D.)",
-        lambda f: f(*_half_a_turn())[1, 0],
+        "D = 2. The first of two words is at position 0, with the key (0, 2) and the value (0, 0). "
+        "The second is a quarter turn on, at 1.57, with the query (1, 0), the key (1, 0) and the "
+        "value (1, 0). What is in channel 0 of the second output? Two digits after the point. "
+        "(exp 0.71 = 2.03, exp 1.41 = 4.11, and 0.71 is 1 / √D.)",
+        lambda f: f(*_quarter_turn())[1, 0],
     ),
     mistakes=edits(
         right_attend,
@@ -177,7 +171,6 @@ attend = exercise(
             "q, k, v)[0] -> q, k, right_rotary(v, positions))[0]": "values turn",
             "(k, positions -> (k, 2 * positions": "changes the weights of values",
             "right_rotary(q, positions) -> q\nright_rotary(k, positions) -> k": "no output changes",
-            "q, k, v)[0] -> q, k, v)[1]": "expected (5, 8)",
             "q, k, v)[0] -> q, q, v)[0]": "the words do not count",
         },
         quoted=True,
@@ -185,9 +178,10 @@ attend = exercise(
 )
 
 
-def _half_a_turn():
-    arrows, positions = torch.tensor([[1.0, 0.0]] * 2), torch.tensor([0.0, math.pi])
-    return arrows, arrows, torch.tensor([[0.0, 0.0], [1.0, 0.0]]), positions
+def _quarter_turn():
+    arrows = torch.tensor([[0.0, 2.0], [1.0, 0.0]])  # as queries and as keys
+    values = torch.tensor([[0.0, 0.0], [1.0, 0.0]])
+    return arrows, arrows, values, torch.tensor([0.0, 1.57])
 
 
 def right_looks_back(distance, D):
