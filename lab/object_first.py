@@ -7,7 +7,7 @@ No text that the shipped BERT has read does so. Here the same network learns the
 same rate, in two ways for each seed: as they are, and with the object first in a part of the German
 texts that allow it. It is asked for the subject of English texts that it has not met, beside the
 German in both orders; in each of these texts an article settles who acts (part "gaps"). Of one seed
-there are other shares besides, how many subjects are found by what shows them, the subject's article,
+there are other shares besides, how many subjects are found where the subject's article shows them,
 the object's or both, and what fills the gap of a sentence of each kind (part "shares").
 
 The judges of the chapter read `[CLS]`, on the shipped network and on one that was not pretrained.
