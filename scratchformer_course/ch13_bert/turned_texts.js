@@ -15,9 +15,15 @@ course.define("turnedTexts", () => {
       const [, found, ...kinds] = runs[at.get()];
       const rows = kinds.map(([right, of, word], i) => {
         const [german, english] = texts[i];
-        const parts = german.split("*").map((part, j) => (j % 2 ? el("strong", part) : part));
-        const filled = english.replace("_", word);
-        return [[...parts, el("small", filled)], `${right} of ${of}`, bar(right / of)];
+        const parts = german
+          .split("*")
+          .map((part, j) => (j % 2 ? el(`strong.sx-${part}`, part) : part));
+        const [before, after] = english.split("_");
+        return [
+          [...parts, el("small", before, el("em", word), after)],
+          `${right} of ${of}`,
+          bar(right / of),
+        ];
       });
       host.replaceChildren(table(["", "found", ""], rows, { class: "sx-bars" }));
       status.textContent =
