@@ -4,12 +4,12 @@ Usage: python -m lab.climb [--quick | --write]
 
 Each rung has STEPS at RATE; the development split says how it does at the other of RATES (seed 0).
 After them stand the page's GPT, and the model that travels with the package. Each of them writes on
-from PROMPT, with the same random numbers. Losses are those of the whole validation split, of three
-seeds for all that is trained here; the texts are those of the first. Some five minutes of a core.
+from PROMPT, with the same random numbers. WITHOUT has more models, for the page's table. Losses are
+those of the whole validation split, of three seeds for all that is trained here; the texts are
+those of the first. Some three minutes of a core.
 """
 
 import argparse
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -37,58 +37,50 @@ GPT_RUN: dict[str, Any] = {  # the page's
 SETTINGS: dict[str, Any] = SHORT | {"prompt": PROMPT, "temperature": TEMPERATURE, "seed": SEED}
 SETTINGS |= {"seeds": SEEDS, "steps": STEPS, "rate": RATE, "rates": RATES, "GPT": GPT_RUN}
 SETTINGS |= {"vocab_size": runs.CHARACTERS, "d_model": C}
-Way = Callable[["Rung", Tensor], Tensor]
+# a rung's name -> its parts beside wte and lm_head, and whether they add to the vector
+RUNGS: dict[str, dict[str, Any]] = {
+    "attention": {"n_heads": 1},
+    "positions": {"n_heads": 1, "wpe": True},
+    "four heads": {"n_heads": 4, "wpe": True},
+    "feed-forward": {"n_heads": 4, "wpe": True, "mlp": True},
+    "residuals": {"n_heads": 4, "wpe": True, "mlp": True, "adds": True},
+}
+WITHOUT: dict[
+    str, tuple[dict[str, Any], int]
+] = {  # a name -> the model's parts, and how many times STEPS it has
+    "embedding": ({}, 1),
+    "one head": (RUNGS["residuals"] | {"n_heads": 1}, 1),
+    "head, added": (RUNGS["attention"] | {"adds": True}, 1),
+    "one head, longer": (RUNGS["attention"], 5),
+}
 
 
 class Rung(nn.Module):
-    """All the parts; `way` says which of them a text goes through."""
+    """A class of the page's ladder; its parts are made in the page's order."""
 
-    def __init__(self, way: Way, vocab_size: int, n_heads: int = 4):
+    def __init__(self, vocab_size: int, n_heads=0, wpe=False, mlp=False, adds=False):
         super().__init__()
-        self.way = way
+        self.adds = adds
         self.wte = nn.Embedding(vocab_size, C)
-        self.wpe = nn.Embedding(CONTEXT, C)
-        self.attn = MultiHeadAttention(C, n_heads)
-        self.mlp = FeedForward(C, 4 * C)
+        self.wpe = nn.Embedding(CONTEXT, C) if wpe else None
+        self.attn = MultiHeadAttention(C, n_heads) if n_heads else None
+        self.mlp = FeedForward(C, 4 * C) if mlp else None
         self.lm_head = nn.Linear(C, vocab_size)
 
     def forward(self, ids: Tensor) -> Tensor:
-        return self.lm_head(self.way(self, self.wte(ids)))
-
-
-def attention(m: Rung, x: Tensor) -> Tensor:
-    return m.attn(x, mask=causal_mask(x.shape[1]))
-
-
-def positions(m: Rung, x: Tensor) -> Tensor:
-    return attention(m, x + m.wpe.weight[: x.shape[1]])
-
-
-def feed_forward(m: Rung, x: Tensor) -> Tensor:
-    return m.mlp(positions(m, x))
-
-
-def residuals(m: Rung, x: Tensor) -> Tensor:
-    x = x + m.wpe.weight[: x.shape[1]]
-    x = x + attention(m, x)
-    return x + m.mlp(x)
-
-
-RUNGS = {  # name -> the way of a text, and the number of heads
-    "attention": (attention, 1),
-    "positions": (positions, 1),
-    "four heads": (positions, 4),
-    "feed-forward": (feed_forward, 4),
-    "residuals": (residuals, 4),
-}
-WITHOUT = {"one head": (residuals, 1)}  # the last rung, without three of its heads
+        x, T = self.wte(ids), ids.shape[1]
+        x = x if self.wpe is None else x + self.wpe.weight[:T]
+        if self.attn is not None:
+            x = x * self.adds + self.attn(x, mask=causal_mask(T))
+        if self.mlp is not None:
+            x = x * self.adds + self.mlp(x)
+        return self.lm_head(x)
 
 
 def rung(name: str, vocab_size: int, seed: int) -> Rung:
     """A rung with the random weights of `seed`, as on the page."""
     torch.manual_seed(seed)
-    way, n_heads = (RUNGS | WITHOUT)[name]
-    return Rung(way, vocab_size, n_heads)
+    return Rung(vocab_size, **(RUNGS[name] if name in RUNGS else WITHOUT[name][0]))
 
 
 class Pairs(nn.Module):
@@ -119,7 +111,8 @@ def written(model: nn.Module, tok: CharTokenizer, context_length: int) -> str:
 
 def climb(name: str, tok: CharTokenizer, splits: dict, quick: bool) -> dict:
     """One rung: both rates on the development split, then three seeds."""
-    V, options = tok.vocab_size, SHORT | {"steps": 2 if quick else STEPS}
+    steps = STEPS * (WITHOUT[name][1] if name in WITHOUT else 1)
+    V, options = tok.vocab_size, SHORT | {"steps": 2 if quick else steps}
     development = {}
     for lr in RATES:
         history = train(rung(name, V, 0), *splits["development"], lr=lr, seed=0, **options)
