@@ -7,17 +7,19 @@ the second likeliest token at one step of PUSHES, with a view of the beginning a
 tokens only (from its circles, AFTER more), and by beam search, WIDTH wide. A text circles if of the
 runs of RUN tokens in its last LAST more than BAR occurred before in these. `inside`: of DRAWS texts
 by each rule, AFTER tokens more from each of these circles, and NEW from its beginning, how many
-circle. `rules`: three texts by each rule that draws, and one with the penalty. `writers`: ROWS
-texts of LINE characters by the small GPT and each rule, after the BEGIN characters of a passage of
-Shakespeare's: the share of runs of BLOCK characters that occurred before, and of words that the
-training text does not have, beside his passages; and, of the plain draw's words of 4 to 6 letters,
-how many have a character beyond the ten likeliest. `widths`: the same share in the texts that beam
-search finds for the first seed's passages, and how much likelier they are than the greedy ones.
-`heads`: the induction heads, found as in chapter 07 (TWICE random tokens, said twice: more than
-WEIGHT on what came next last time). In the circles and in draws from the same beginnings, their
-weight one period back and at any number of periods; the chance of the circle's tokens in its last
-period, and of the draws' (a geometric mean), without these heads, and without as many others of the
-same blocks, SETS times; and how many texts circle after greedy decoding without them, or OTHERS.
+circle. `alone`: in the last period of these circles, the tokens for which a rule keeps nothing but
+the likeliest, and the chance that it draws one more copy. `rules`: three texts by each rule that
+draws, and one with the penalty. `writers`: ROWS texts of LINE characters by the small GPT and each
+rule, after the BEGIN characters of a passage of Shakespeare's: the share of runs of BLOCK
+characters that occurred before, and of words that the training text does not have, beside his
+passages; and, of the plain draw's words of 4 to 6 letters, how many have a character beyond the ten
+likeliest. `widths`: the same share in the texts that beam search finds for the first seed's
+passages, and how much likelier they are than the greedy ones. `heads`: the induction heads, found
+as in chapter 07 (TWICE random tokens, said twice: more than WEIGHT on what came next last time). In
+the circles and in draws from the same beginnings, their weight one period back and at any number of
+periods; the chance of the circle's tokens in its last period, and of the draws' (a geometric mean),
+without these heads, and without as many others of the same blocks, SETS times; and how many texts
+circle after greedy decoding without them, or OTHERS.
 """
 
 import argparse
@@ -62,10 +64,10 @@ RULES: dict[str, dict[str, float]] = {
     **{f"p = {p}": {"p": p} for p in NUCLEI},
 }
 WITHIN, DRAWS = ("plain draw", "k = 10", "p = 0.9", "m = 0.1"), 8
-BOLD: dict[str, dict[str, float]] = {
+TOLD: dict[str, dict[str, float]] = {
     "plain draw": {},
-    "τ = 1.5": {"tau": 1.5},
-    "τ = 1.5, m = 0.1": {"tau": 1.5, "m": 0.1},
+    "p = 0.9": {"p": 0.9},
+    "m = 0.1": {"m": 0.1},
 }
 SEEDS, ROWS, BEGIN, LINE, BLOCK, TAIL = range(10), 24, 9, 256, 8, 10
 WIDTHS = (2, 4, 8, 16, 32)
@@ -75,7 +77,8 @@ SETTINGS = {
         globals(), "MODEL BEGINNINGS NEW PUSHES SEEN AFTER WIDTH RUN LAST BAR"
     ),
     "inside": runs.settings_of(globals(), "MODEL WITHIN DRAWS NEW AFTER RUN LAST BAR"),
-    "rules": {"model": MODEL, "rules": BOLD, "new": STORY, "penalty": PENALTY, "run": RUN},
+    "alone": runs.settings_of(globals(), "MODEL WITHIN NEW RUN LAST BAR"),
+    "rules": {"model": MODEL, "rules": TOLD, "new": STORY, "penalty": PENALTY, "run": RUN},
     "writers": runs.settings_of(globals(), "SMALL RULES SEEDS ROWS BEGIN LINE BLOCK TAIL"),
     "widths": runs.settings_of(globals(), "SMALL WIDTHS ROWS BEGIN LINE BLOCK"),
     "heads": runs.settings_of(globals(), "MODEL TWICE WEIGHT SETS OTHERS NEW AFTER RUN LAST BAR"),
@@ -119,21 +122,21 @@ def pushed_at(steps: Tensor) -> Pick:
     return pick
 
 
-def drawing(seed: int, tau: float = 1.0, k: int = 0, p: float = 1.0, m: float = 0.0) -> Pick:
-    """A draw, after one of the cuts: the k likeliest, the nucleus p, or m times the likeliest."""
+def likely(logits: Tensor, tau: float = 1.0, k: int = 0, p: float = 1.0, m: float = 0.0) -> Tensor:
+    """What a cut keeps: the k likeliest, the nucleus p, or m times the likeliest. Not rescaled."""
+    chances = (logits / tau).softmax(dim=-1)
+    ranked, order = chances.sort(dim=-1, descending=True)
+    ranked = ranked.where(ranked.cumsum(dim=-1) - ranked < p, 0)
+    if k:
+        ranked[:, k:] = 0
+    ranked = ranked.where(ranked >= m * ranked[:, :1], 0)
+    return torch.zeros_like(chances).scatter(1, order, ranked)
+
+
+def drawing(seed: int, **rule: Any) -> Pick:
+    """A draw, after one of the cuts."""
     g = torch.Generator().manual_seed(seed)
-
-    def pick(logits: Tensor) -> Tensor:
-        chances = (logits / tau).softmax(dim=-1)
-        ranked, order = chances.sort(dim=-1, descending=True)
-        ranked = ranked.where(ranked.cumsum(dim=-1) - ranked < p, 0)
-        if k:
-            ranked[:, k:] = 0
-        ranked = ranked.where(ranked >= m * ranked[:, :1], 0)
-        kept = torch.zeros_like(chances).scatter(1, order, ranked)  # multinomial rescales
-        return torch.multinomial(kept, 1, generator=g)
-
-    return pick
+    return lambda logits: torch.multinomial(likely(logits, **rule), 1, generator=g)  # rescales
 
 
 @torch.no_grad()
@@ -213,6 +216,34 @@ def inside(options: argparse.Namespace) -> dict[str, Any]:
             found[where][name] = sum(map(circles, rows.tolist()))
         print(name, {where: counts[name] for where, counts in found.items()}, flush=True)
     return {"texts": len(at) * draws} | found
+
+
+@torch.no_grad()
+def alone(options: argparse.Namespace) -> dict[str, Any]:
+    """Of each circle's last copy: the tokens that a rule keeps alone, and the copy's chance."""
+    model, tok = Llama.pretrained(MODEL), ByteBPE.pretrained(MODEL)
+    texts = BEGINNINGS[: 1 if options.quick else None]
+    start = torch.tensor([tok.encode(text) for text in texts])
+    rows = write(model, start, LAST if options.quick else NEW, greedy)
+    rows = rows[[i for i, row in enumerate(rows.tolist()) if circles(row)]]
+    periods = [period_of(row) for row in rows.tolist()]
+    found: dict[str, Any] = {"tokens": periods}
+    for name in WITHIN:
+        kept = [
+            likely(model(ids[None])[0, -n - 1 : -1], **RULES[name])
+            for ids, n in zip(rows, periods, strict=True)
+        ]
+        kept = [p / p.sum(dim=-1, keepdim=True) for p in kept]
+        copies = [
+            p.gather(1, ids[-n:, None]).prod().item()
+            for p, ids, n in zip(kept, rows, periods, strict=True)
+        ]
+        found[name] = {
+            "alone": [((p > 0).sum(dim=-1) == 1).sum().item() for p in kept],
+            "copy": [round(p, 3) for p in copies],
+        }
+        print(name, found[name], flush=True)
+    return found
 
 
 @torch.no_grad()
@@ -326,8 +357,8 @@ def rules(options: argparse.Namespace) -> dict[str, Any]:
     begin = torch.tensor([tok.encode(BEGINNINGS[0])])
     n = 8 if options.quick else STORY
     found = {}
-    for name, given in BOLD.items():
-        rows = write(model, begin.repeat(3, 1), n, drawing(0, **given)).tolist()  # type: ignore
+    for name, given in TOLD.items():
+        rows = write(model, begin.repeat(3, 1), n, drawing(0, **given)).tolist()
         found[name] = round(max(repeated(row) for row in rows), 2)
     row = generate(model, begin, n, temperature=0, repetition_penalty=PENALTY)[0].tolist()
     return {"repeated": found | {"penalty": round(repeated(row), 2)}}
@@ -364,7 +395,7 @@ def writers(options: argparse.Namespace) -> dict[str, Any]:
     for seed in seeds:
         his = passages(tok, val, seed, n_rows)
         for name in names:
-            pick = drawing(seed, **RULES.get(name, {}))  # type: ignore
+            pick = drawing(seed, **RULES.get(name, {}))
             drawn = his if name == "Shakespeare" else write(gpt, his[:, :BEGIN], new, pick)
             rows = drawn.tolist()
             shares[name].append(new_share(rows))
@@ -416,6 +447,7 @@ def met_tail(gpt: nn.Module, tok: CharTokenizer, rows: Tensor) -> list[tuple[str
 PARTS = {
     "beginnings": beginnings,
     "inside": inside,
+    "alone": alone,
     "rules": rules,
     "writers": writers,
     "widths": widths,

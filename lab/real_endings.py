@@ -40,8 +40,8 @@ NIGHT, WRITTEN = "It was a dark and stormy night.", 48
 RULES: dict[str, dict[str, float]] = {
     "greedy": {"temperature": 0},
     "plain draw": {},
-    "τ = 1.5": {"temperature": 1.5},
-    "τ = 1.5, m = 0.1": {"temperature": 1.5, "min_p": 0.1},
+    "p = 0.9": {"top_p": 0.9},
+    "m = 0.1": {"min_p": 0.1},
     "penalty": {"temperature": 0, "repetition_penalty": 1.2},
 }
 QUESTION, ANSWER, BITS = "What is the capital of France?", 24, (4, 3, 2)
@@ -150,19 +150,18 @@ def rules(reader: Reader) -> dict[str, list[str]]:
     for name, given in RULES.items():
         settings: dict[str, Any] = dict(given)
         least = settings.pop("min_p", 0.0)
-        cut = _only_likely(reader.model, least, settings.get("temperature", 1.0))
-        with cut if least else nullcontext():
+        with _only_likely(reader.model, least) if least else nullcontext():
             ids = generate(reader.model, reader.ids(NIGHT), WRITTEN, seed=0, **settings)
         new = ids[0, reader.ids(NIGHT).shape[1] :].tolist()
         found[name] = [reader.tok.decode([i]) for i in new]
     return found
 
 
-def _only_likely(model: Llama, share: float, temperature: float) -> ExitStack:
+def _only_likely(model: Llama, share: float) -> ExitStack:
     """Logits of tokens below this share of the largest probability are -∞."""
 
     def cut(_: Any, __: Any, logits: Tensor) -> Tensor:
-        p = (logits / temperature).softmax(dim=-1)
+        p = logits.softmax(dim=-1)
         return logits.masked_fill(p < share * p.amax(dim=-1, keepdim=True), -torch.inf)
 
     stack = ExitStack()

@@ -44,8 +44,8 @@ def explore(
     `altered` is a second prompt, of as many tokens: "patch" carries vectors over into its run, and
     "switches" tells what becomes of the answers to both. A `simple` view of the next token
     shows what the model writes, and has all else in a fold; one of the switches has all but blocks
-    and heads in a fold. With `greedy` the view of the next token begins at temperature 0, and that
-    many tokens are written before anybody presses. Raises ValueError for a prompt that the
+    and heads in a fold. With `greedy` the view of the next token begins with that many likeliest
+    tokens, written before anybody presses. Raises ValueError for a prompt that the
     tokenizer cannot read, an unknown view, a model of more than 20 million weights, a seed that is
     no whole number, an `altered` of another length, or one that no view compares, and what
     `describe` refuses.

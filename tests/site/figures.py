@@ -315,7 +315,7 @@ STORED = {
     # SmolLM2's, as recorded: tests/site/test_real_endings.py loads a model into them
     "real_head": doing("24.4"),
     "all_heads": lambda page: page.locator("[data-row='3'][data-column='11']").focus(),
-    "five_rules": doing("τ = 1.5, m = 0.1"),
+    "five_rules": doing("m = 0.1"),
     "tab_speed": settle,
     "capital_patch": doing("24.4"),
     "far_start": doing("float64", "queries alone", The_text_begins_at=8),

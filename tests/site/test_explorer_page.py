@@ -119,9 +119,9 @@ def test_a_view_may_begin_with_what_greedy_decoding_writes(browser, tmp_path):
         page.get_by_role("button", name="Go on").wait_for()
         scene = page.locator(".sx-scene")
         assert scene.text_content() == said
+        assert page.get_by_label("Temperature").input_value() == "1"
         press(page, "Step")
-        step = TOK.decode(generate(MODEL, ids, 41, temperature=0.0)[0].tolist())
-        assert scene.text_content() == step, "the temperature is 0"
+        assert len(scene.text_content()) == len(said) + 1
         press(page, "Start again")
         assert scene.text_content() == "The king "
 

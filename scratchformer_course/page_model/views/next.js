@@ -41,7 +41,7 @@ course.define("view_next", () => {
 
     const orAll = (most) => (value) => (value === most ? "all" : String(value));
     const begun = asked.prompt === undefined ? settings.begun : undefined; // written by greedy decoding
-    const warmth = begun ? 0 : isSimple ? CALM : 1;
+    const warmth = isSimple ? CALM : 1;
     const heat = { max: 2, step: 0.05, value: warmth, show: (x) => x.toFixed(2) };
     const rules = {
       temperature: slider("Temperature", heat, drawBars),
