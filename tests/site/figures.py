@@ -188,6 +188,13 @@ def explode(page: Any) -> None:
     fill(page, Look_at_block=12)
 
 
+def steepen(page: Any) -> None:
+    """AdamW in the steepest valley, of which plain descent has flown out."""
+    press(page, "Next step")
+    fill(page, Steepness=10)
+    page.get_by_role("switch", name="AdamW").check()
+
+
 def fold_the_plane(page: Any) -> None:
     """The points moved by keys, and the smoothest bend."""
     press(page, "GELU")
@@ -273,7 +280,7 @@ STORED = {
     "rungs_write": doing(Model=7),
     "two_scenes": doing("YORK:", "4.2", Scene_1=LONG_WORDS + "\nDUKE "),
     "time_machine": doing(Steps_of_training=15),
-    "valley": doing("Next step", Rate=10),
+    "valley": steepen,
     # as many gaps as fit, and words that the model does not know
     "fill_gaps": doing(English="a _ _ must _ _ the tiger", German="_ _ _ Donaudampfschiff"),
     "turned_texts": doing(Object_first=3),
