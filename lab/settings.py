@@ -11,8 +11,8 @@ schedules  a constant rate and a cosine, each at the best of its rates on develo
 recipe     the time machine's model in 1,000 steps of its recipe, and with one thing changed at a
            time, each at the best of as many rates on development: the loss, and the head that looks
            back most
-longer     plain descent at its best rate, with longer steps for queries and keys, for positions, and
-           for both: the loss, and the head that looks back most
+longer     plain descent at its best rate, with longer steps for queries and keys, for positions,
+           and for both: the loss, and the head that looks back most
 births     the first 2,000 steps of the time machine's run, with two other seeds: the head that
            looks back most, and the loss without it
 """

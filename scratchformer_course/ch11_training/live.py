@@ -159,7 +159,7 @@ def _curve(steps: list[int], losses: list[float], counted: list[list]) -> str:
         anchor = "end" if i == len(steps) - 1 else "middle"
         d.text(x[i], 222, f"{steps[i]:,}", size=13, anchor=anchor)
     d.text_from(0, 10, "loss, in nats a character", size=13)
-    d.text((left + right) / 2, 244, "steps of training", size=13)
+    d.text((left + right) / 2, 244, "steps of training, a place for each snapshot", size=13)
     for at, loss in ((y[0], losses[0]), (y[-1], losses[-1])):
         d.text_to(left - 4, at, f"{loss:.1f}", size=13)
     baselines = ", ".join(f"{name} {loss:.2f}" for name, loss in counted)
