@@ -52,7 +52,7 @@ def adamw(rate: float, steep: float = STEEP) -> list[tuple[float, float]]:
 
 
 def valley() -> LiveFigure:
-    """A rate, a momentum and a steepness, AdamW's switch, and the path of twenty steps with them."""
+    """Rate, momentum and steepness, AdamW's switch, and the path of twenty steps with them."""
     d = Drawing(480, 596)
     runs = {
         "plain descent, rate 0.07": descend(0.07, 0.0),
@@ -80,8 +80,8 @@ def valley() -> LiveFigure:
         "dots that shrink. Plain descent swings from wall to wall in shrinking jumps, then creeps "
         f"along the floor and stops {far[0]:.2f} before the lowest point. Momentum swings wider at "
         "first, soon stays on the floor and moves along it in longer steps: it ends "
-        f"{far[1]:.2f} from the lowest point. AdamW takes nearly equal steps, in a wide curve about "
-        f"the floor, and is still {far[2]:.2f} away."
+        f"{far[1]:.2f} from the lowest point. AdamW takes nearly equal steps, in a wide curve "
+        f"about the floor, and is still {far[2]:.2f} away."
     )
     said = (
         "<p>Where JavaScript runs, sliders set rate, momentum and steepness, and a switch changes "
