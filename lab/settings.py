@@ -196,14 +196,15 @@ def recipe_run(splits: dict, V: int, shorter: int, change: dict, split: str, lr:
 
 def lengthen(model: GPT, optimizer: torch.optim.Optimizer, parts: tuple, times: float) -> None:
     """Multiply the slopes of some weights, after the clip, before each step of the optimiser."""
-    chosen = [model.wpe.weight] * ("positions" in parts)
-    for block in model.h if "queries and keys" in parts else ():
-        chosen += block.attn.c_attn.parameters()
-    both = 2 * model.config.d_model  # the rows of queries and keys, before those of the values
+    rows = 2 * model.config.d_model  # those of queries and keys, before those of the values
+    chosen = [model.wpe.weight] if "positions" in parts else []
+    if "queries and keys" in parts:
+        chosen += [p for name, p in model.named_parameters() if "c_attn" in name]
 
     def longer(*_: object) -> None:
         for p in chosen:
-            p.grad[: None if p is model.wpe.weight else both] *= times
+            if p.grad is not None:
+                p.grad[: len(p) if p is model.wpe.weight else rows] *= times
 
     optimizer.register_step_pre_hook(longer)
 
