@@ -15,7 +15,9 @@ from scratchformer_course.kit.figure.still import table
 BARS, START = 355, 2  # bars of loudness, one for each step of the map; "John" is shown first
 
 
-def hidden_source(words: Sequence[str], states: Sequence[tuple[Sequence[str], Tensor]]) -> LiveFigure:
+def hidden_source(
+    words: Sequence[str], states: Sequence[tuple[Sequence[str], Tensor]]
+) -> LiveFigure:
     """A translation and what each of its words reads, with each of the source's `words` hidden.
 
     A state is what is written, and a row of weights (S,) for each of its words: the first with
