@@ -10,7 +10,9 @@ course.define("hiddenSource", () => {
 
   function build({ words, states }) {
     let hidden = -1; // none
-    const names = words.map((word, s) => button(word, () => hide(s)));
+    const names = words.map((word, s) =>
+      button(word, () => hide(s), { class: word.length > 1 ? "sx-on-end" : null }),
+    );
     const grid = table(["", ...names], []);
     const status = newStatus();
 
@@ -35,18 +37,18 @@ course.define("hiddenSource", () => {
       ]);
       press(names, hidden);
       grid.tBodies[0].replaceWith(table([], cells).tBodies[0]); // the buttons keep the focus
-      const without = hidden < 0 ? "It" : `Without ${words[hidden]} it`;
+      const without = hidden < 0 ? "It" : `Without “${words[hidden]}” it`;
       status.textContent = `${without} writes: ${said.join(" ")}`;
     }
 
     draw();
     return el("div", [
+      note(
+        "Press an English word to hide it, and press it again to bring it back. Numbers are percents of " +
+          "a row, with a frame around the largest.",
+      ),
       status,
       grid,
-      note(
-        "Percents of a row. The frame is around the word that a row reads most. Press an English word " +
-          "to hide it, and press it again to bring it back.",
-      ),
     ]);
   }
 
