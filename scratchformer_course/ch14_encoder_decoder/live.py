@@ -27,12 +27,8 @@ def hidden_source(
         {"said": list(said), "rows": (100 * rows).round().int().tolist()} for said, rows in states
     ]
     still = "<p>This figure is live where JavaScript runs: there a press hides an English word.</p>"
-    first = shown[0]
-    reads = zip(map(escape, first["said"]), first["rows"], strict=True)
+    reads = zip(map(escape, shown[0]["said"]), shown[0]["rows"], strict=True)
     still += table(("", *map(escape, words)), [(word, *row) for word, row in reads])
-    hidden = zip(words, shown[1:], strict=True)
-    written = [(escape(word), escape(" ".join(state["said"]))) for word, state in hidden]
-    still += table(("hidden", "it writes"), written)
     return LiveFigure("hidden_source", {"words": list(words), "states": shown}, still)
 
 
