@@ -4,12 +4,14 @@ Usage: python -m lab.climb [--quick | --write]
 
 Each rung has STEPS at RATE; the development split says how it does at the other of RATES (seed 0).
 After them stand the page's GPT, and the model that travels with the package. Each of them writes on
-from PROMPT, with the same random numbers. WITHOUT has more models, for the page's table. Losses are
-those of the whole validation split, of three seeds for all that is trained here; the texts are
-those of the first. Some three minutes of a core.
+from PROMPT, with the same random numbers. Then come all combinations of the parts, for the page's
+switches, and a single head with more steps. Losses are those of the whole validation split, of
+three seeds for all that is trained here; the texts are those of the first. Some six minutes of a
+core.
 """
 
 import argparse
+import itertools
 from typing import Any
 
 import torch
@@ -45,14 +47,12 @@ RUNGS: dict[str, dict[str, Any]] = {
     "feed-forward": {"n_heads": 4, "wpe": True, "mlp": True},
     "residuals": {"n_heads": 4, "wpe": True, "mlp": True, "adds": True},
 }
-WITHOUT: dict[
-    str, tuple[dict[str, Any], int]
-] = {  # a name -> the model's parts, and how many times STEPS it has
-    "embedding": ({}, 1),
-    "one head": (RUNGS["residuals"] | {"n_heads": 1}, 1),
-    "head, added": (RUNGS["attention"] | {"adds": True}, 1),
-    "one head, longer": (RUNGS["attention"], 5),
-}
+COMBINATIONS = [  # heads, wpe, mlp, adds; with neither heads nor mlp there is nothing to add
+    parts
+    for parts in itertools.product((0, 1, 4), (False, True), (False, True), (False, True))
+    if parts[0] or parts[2] or not parts[3]
+]
+LONGER = 5  # times STEPS
 
 
 class Rung(nn.Module):
@@ -77,10 +77,10 @@ class Rung(nn.Module):
         return self.lm_head(x)
 
 
-def rung(name: str, vocab_size: int, seed: int) -> Rung:
+def rung(parts: dict[str, Any], vocab_size: int, seed: int) -> Rung:
     """A rung with the random weights of `seed`, as on the page."""
     torch.manual_seed(seed)
-    return Rung(vocab_size, **(RUNGS[name] if name in RUNGS else WITHOUT[name][0]))
+    return Rung(vocab_size, **parts)
 
 
 class Pairs(nn.Module):
@@ -109,21 +109,27 @@ def written(model: nn.Module, tok: CharTokenizer, context_length: int) -> str:
     return tok.decode(ids[begun:])
 
 
-def climb(name: str, tok: CharTokenizer, splits: dict, quick: bool) -> dict:
+def trained(parts: dict, seed: int, V: int, split: tuple, steps: int, lr: float):
+    """A rung after `steps`, and its loss on the text that `split` holds back."""
+    model = rung(parts, V, seed)
+    history = train(model, *split, steps=steps, lr=lr, seed=seed, **SHORT)
+    return model, round(history.val_loss[-1], 4)
+
+
+def climb(name: str, tok: CharTokenizer, splits: dict, steps: int) -> dict:
     """One rung: both rates on the development split, then three seeds."""
-    steps = STEPS * (WITHOUT[name][1] if name in WITHOUT else 1)
-    V, options = tok.vocab_size, SHORT | {"steps": 2 if quick else steps}
-    development = {}
-    for lr in RATES:
-        history = train(rung(name, V, 0), *splits["development"], lr=lr, seed=0, **options)
-        development[lr] = round(history.val_loss[-1], 4)
-    losses, text = [], ""
-    for seed in SEEDS:
-        model = rung(name, V, seed)
-        history = train(model, *splits["validation"], lr=RATE, seed=seed, **options)
-        losses.append(round(history.val_loss[-1], 4))
-        text = text or written(model, tok, CONTEXT)
+    parts, V = RUNGS[name], tok.vocab_size
+    development = {lr: trained(parts, 0, V, splits["development"], steps, lr)[1] for lr in RATES}
+    runs_of = [trained(parts, seed, V, splits["validation"], steps, RATE) for seed in SEEDS]
+    text = written(runs_of[0][0], tok, CONTEXT)
+    losses = [loss for _, loss in runs_of]
     return {"name": name, "development": development, "losses": losses, "text": text}
+
+
+def combination(parts: tuple, V: int, split: tuple, steps: int) -> dict:
+    """The losses of three seeds for one setting of the switches."""
+    named = dict(zip(("n_heads", "wpe", "mlp", "adds"), parts, strict=True))
+    return named | {"losses": [trained(named, s, V, split, steps, RATE)[1] for s in SEEDS]}
 
 
 @torch.no_grad()
@@ -154,7 +160,7 @@ def page_gpt(tok: CharTokenizer, splits: dict, quick: bool) -> dict:
 
 
 def measure(options: argparse.Namespace) -> dict:
-    """The table of pairs, the rungs, the GPT and the shipped model."""
+    """The table of pairs, the rungs, the GPT, the shipped model, and the combinations of parts."""
     torch.set_num_threads(1)
     splits, V = runs.load_splits(write=options.write)
     tok = CharTokenizer.train(runs.load_text())
@@ -163,14 +169,16 @@ def measure(options: argparse.Namespace) -> dict:
     counted = [round(evaluate(pairs, val_ids, CONTEXT), 4)]
     text = written(pairs, tok, CONTEXT)
     rungs = [{"name": "table of pairs", "losses": counted, "text": text}]
-    rungs += [climb(name, tok, splits, options.quick) for name in RUNGS]
+    steps = 2 if options.quick else STEPS
+    rungs += [climb(name, tok, splits, steps) for name in RUNGS]
     rungs.append(page_gpt(tok, splits, options.quick))
     losses = [shipped_record("tiny-shakespeare")["losses"]["validation"]]
     tok_of_shipped = CharTokenizer.pretrained("tiny-shakespeare")
     text = written(shipped, tok_of_shipped, shipped.context_length)
     rungs.append({"name": "trained for longer", "losses": losses, "text": text})
-    without = [climb(name, tok, splits, options.quick) for name in WITHOUT]
-    return {"rungs": rungs, "without": without}
+    switched = [combination(parts, V, splits["validation"], steps) for parts in COMBINATIONS]
+    longer = combination((1, False, False, False), V, splits["validation"], LONGER * steps)
+    return {"rungs": rungs, "combinations": switched, "one head, longer": longer["losses"]}
 
 
 main = runs.script(__doc__, "climb", measure, SETTINGS)

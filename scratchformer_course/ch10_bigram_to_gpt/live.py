@@ -1,6 +1,7 @@
-"""Chapter 10's rungs, which write, and two scenes of the reader's, with what a GPT expects next.
+"""Chapter 10's rungs, which write; their parts as switches; and two scenes of the reader's.
 
-The rungs are those of `measurements/climb.json`, which `lab/climb.py` trains.
+The rungs and all combinations of their parts are those of `measurements/climb.json`, which
+`lab/climb.py` trains.
 """
 
 import math
@@ -35,6 +36,8 @@ TOLD = {
     "trained for longer": "The same class, with four blocks and 256 characters in view.",
 }
 NAMED = {"trained for longer": "larger, 45 minutes"}  # on the page
+PARTS = {"wpe": "positions", "mlp": "feed-forward", "adds": "plus signs"}  # of a rung
+TICKS = (2.2, 2.3, 2.4, 2.5, 2.6)  # losses
 
 
 def rungs_write(climb: Mapping[str, Any]) -> LiveFigure:
@@ -53,9 +56,29 @@ def rungs_write(climb: Mapping[str, Any]) -> LiveFigure:
     return text_slider("rungs_write", frames, **words, compares=True)
 
 
+def rung_switches(climb: Mapping[str, Any]) -> LiveFigure:
+    """The three losses of every combination of the ladder's parts.
+
+    `climb` holds `combinations`, each with n_heads, wpe, mlp, adds and losses, and `rungs`, of
+    which the first is the table of pairs.
+    """
+    combinations = climb["combinations"]
+    heads = sorted({c["n_heads"] for c in combinations})
+    runs = [[c["n_heads"], *(int(c[p]) for p in PARTS), c["losses"]] for c in combinations]
+    settings = {"runs": runs, "heads": heads, "parts": [*PARTS.values()], "ticks": TICKS}
+    settings["pairs"] = climb["rungs"][0]["losses"][0]
+    rows = [
+        (n, *("yes" if part else "" for part in parts), *(f"{loss:.2f}" for loss in losses))
+        for n, *parts, losses in runs
+    ]
+    still = "<p>Where JavaScript runs, these parts are switches.</p>"
+    still += table(("heads", *PARTS.values(), "", "losses", ""), rows)
+    return LiveFigure("rung_switches", settings, still)
+
+
 def two_scenes(model: GPT, tokenizer: CharTokenizer, texts: Sequence[str]) -> LiveFigure:
     """Two texts of the reader's: what comes next, what a head looks at, and words to hide."""
-    settings = {"prompts": list(texts), "block": len(model.h), "head": HEAD + 1}
+    settings = {"prompts": list(texts), "block": len(model.h), "head": 1}
     still = "<p>This figure is live where JavaScript runs: there you type both scenes.</p>"
     for text in texts:
         ids = torch.tensor([tokenizer.encode(text)])

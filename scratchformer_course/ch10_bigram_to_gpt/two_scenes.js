@@ -1,25 +1,26 @@
 // Two texts with one ending, and what a GPT expects after each. A letter's colour is as strong as the
-// attention that one head of the last block gives it at the end; a pressed word is hidden from there.
+// attention that one head of the last block gives it at the end; a pressed word is hidden from there,
+// and the head can be switched off.
 //
 // Needs: page_model/explorer.js
 
 course.define("twoScenes", () => {
-  const { el, button, bar, choice, format, listOf, note, percent } = course.live;
+  const { el, button, bar, choice, format, listOf, newSwitch, note, percent } = course.live;
   const { ranked, region, sum, table, newStatus, visible } = course.live;
   const { newCache, forward, probabilities, softmax, parts } = course.model;
   const SHOWN = 3; // likeliest next letters of a scene
 
   // ---- calculations ----
 
-  // A text's ids -> a function of the letters that are hidden in the last block, which gives
-  // probabilities (V) and each head's weights (T). All letters but the last are read once.
+  // A text's ids -> a function of the letters that are hidden in the last block, and of the head
+  // that is switched off in it, which gives probabilities (V) and each head's weights (T). All letters but the last are read once.
   function reader(model, ids) {
     const { n_layers, n_heads: H, d_model: C } = model.config;
     const [T, D] = [ids.length, C / H];
     const cache = newCache(model);
     if (T > 1) forward(model, ids.slice(0, -1), { cache });
     const last = `h.${n_layers - 1}.attn.`;
-    return (isHidden) => {
+    return (isHidden, off = -1) => {
       const seen = /** @type {any} */ ({});
       let weights;
       const hook = (name, array) => {
@@ -32,7 +33,8 @@ course.define("twoScenes", () => {
           softmax(listOf(T, (s) => (isHidden(s) ? -Infinity : score(h, s)))),
         );
         for (let c = 0; c < C; c++) {
-          heads[c] = sum(weights[Math.floor(c / D)].map((w, s) => w * v[s * C + c]));
+          const h = Math.floor(c / D);
+          heads[c] = h === off ? 0 : sum(weights[h].map((w, s) => w * v[s * C + c]));
         }
       };
       cache.ids.length = T - 1;
@@ -60,6 +62,7 @@ course.define("twoScenes", () => {
     const { n_heads, context_length } = model.config;
     const names = listOf(n_heads, (h) => `${block}.${h + 1}`);
     const heads = choice("Head", names, drawAll, head - 1);
+    const off = newSwitch("switched off", drawAll);
     const told = newStatus();
     const scenes = prompts.map(newScene);
     for (const [i, { read }] of scenes.entries()) read(prompts[i]);
@@ -87,9 +90,10 @@ course.define("twoScenes", () => {
 
       function draw() {
         const at = (s) => words.find(({ from, to }) => s >= from && s < to);
-        const { p, weights } = predict((s) => at(s)?.isHidden);
+        const silent = off.box.checked;
+        const { p, weights } = predict((s) => at(s)?.isHidden, silent ? heads.at() : -1);
         scene.p = p;
-        const shades = weights[heads.at()].map((w) => `--w: ${w.toFixed(3)}`);
+        const shades = weights[heads.at()].map((w) => `--w: ${silent ? 0 : w.toFixed(3)}`);
         const letters = Array.from(scene.text, (c, s) => {
           return el("i", { style: shades[s] }, c === "\n" ? "⏎\n" : c);
         });
@@ -117,6 +121,7 @@ course.define("twoScenes", () => {
 
     function drawAll() {
       for (const { draw } of scenes) draw();
+      compare();
     }
 
     function compare() {
@@ -133,7 +138,7 @@ course.define("twoScenes", () => {
         scenes.map(({ element }) => element),
       ),
       told,
-      el("div.sx-look", "Shades: head ", heads.element),
+      el("div.sx-look", "Shades: head ", heads.element, off.element),
       note(
         "The stronger a letter's colour, the more of its attention the head gives it at the framed end. A press hides a word from that end, in the last block.",
       ),

@@ -18,23 +18,25 @@ SCENE = "DUKE OF YORK:\nWhat, is he gone?\n\nISABELLA:\nYes.\n\nDUKE "
 def test_the_page_looks_and_hides_in_the_last_block_as_pytorch_does():
     model, tok = (kind.pretrained("tiny-shakespeare") for kind in (GPT, CharTokenizer))
     model = model.eval()
-    for text, hidden in ((SCENE, ()), (SCENE, range(8, 13)), ("a", ())):
+    cases = ((SCENE, (), ()), (SCENE, range(8, 13), ()), (SCENE, (), (2,)), ("a", (), ()))
+    for text, hidden, out in cases:
         ids = tok.encode(text)
         shown = in_node(
             """const model = course.model.load(input.description);
-            return F.reader(model, input.ids)((s) => input.hidden.includes(s))""",
+            return F.reader(model, input.ids)((s) => input.hidden.includes(s), input.out[0])""",
             description=describe(model, tok),
             ids=ids,
             hidden=list(hidden),
+            out=list(out),
         )
-        p, weights = look(model, torch.tensor([ids]), hidden)
+        p, weights = look(model, torch.tensor([ids]), hidden, out)
         torch.testing.assert_close(
             torch.tensor(shown["p"], dtype=torch.float32), p, atol=2e-3, rtol=0
         )
         torch.testing.assert_close(
             torch.tensor(shown["weights"], dtype=torch.float32), weights, atol=2e-3, rtol=0
         )
-        if not hidden:
+        if not hidden and not out:
             with torch.no_grad():
                 expected = model(torch.tensor([ids]))[0, -1].softmax(dim=0)
             torch.testing.assert_close(p, expected, atol=1e-5, rtol=0)

@@ -188,6 +188,20 @@ def explode(page: Any) -> None:
     fill(page, Look_at_block=12)
 
 
+def one_head_and_its_plus(page: Any) -> None:
+    """A rung with a head, and with the plus signs, which do nothing before."""
+    page.get_by_role("switch", name="plus signs").click()
+    press(page, "1")
+    assert status(page) == "Losses 2.46, 2.47 and 2.46: 3 of 3 below the pairs."
+
+
+def switch_a_head_off(page: Any) -> None:
+    """A word hidden, a head switched off, and words that the model does not know."""
+    press(page, "YORK:", "4.2")
+    page.get_by_role("switch", name="switched off").click()
+    fill(page, Scene_1=LONG_WORDS + "\nDUKE ")
+
+
 def fold_the_plane(page: Any) -> None:
     """The points moved by keys, and the smoothest bend."""
     press(page, "GELU")
@@ -271,7 +285,8 @@ STORED = {
     "block_switches": explode,
     "fold": fold_the_plane,
     "rungs_write": doing(Model=7),
-    "two_scenes": doing("YORK:", "4.2", Scene_1=LONG_WORDS + "\nDUKE "),
+    "rung_switches": one_head_and_its_plus,
+    "two_scenes": switch_a_head_off,
     "time_machine": doing(Steps_of_training=15),
     "valley": doing("Next step", Rate=10),
     # as many gaps as fit, and words that the model does not know
