@@ -2,12 +2,13 @@
 
 Usage: python -m lab.block_parts [--quick | --write]
 
-`deep` trains stacks of four blocks on a table of a hundred rules, with residuals and
-without, at every rate of RATES and from both STARTS: `default` is PyTorch's, `he` draws the
-weights of all linear layers with variance 1 / fan_in (2 / fan_in after an activation) and starts
-all biases at 0. `fresh` sends two texts through layers that nobody trained, and stores how far the
-texts are from each other, how far the characters of a text are from their mean, and the size of
-the numbers.
+`parts` trains stacks of four blocks to guess the next character of Tiny Shakespeare: the block, and
+the block without one of its parts, in all four blocks. The first SCORED characters of the
+development split choose for each of them among RATES and STARTS (seed 0); `losses` are those of
+the whole validation split, one a seed. `default` starts as PyTorch does, `he` draws the weights of
+all linear layers with variance 1 / fan_in (2 / fan_in after an activation) and starts all biases at
+0. `fresh` sends two texts through layers that nobody trained, and stores how far the texts are from
+each other, how far the characters of a text are from their mean, and the size of the numbers.
 """
 
 import argparse
@@ -21,27 +22,47 @@ from torch.nn import functional as F
 from lab import runs
 from scratchformer.attention import MultiHeadAttention, causal_mask
 from scratchformer.blocks import FeedForward, TransformerBlock
+from scratchformer.training import train
 
-RATES, STARTS, SEEDS = (0.0003, 0.001, 0.003, 0.01), ("default", "he"), 3
-EARLY, STEPS, BATCH = 300, 1000, 32
-C, HEADS, BLOCKS, T, TESTED = 32, 4, 4, 6, 1000
+RATES, STARTS, SEEDS = (0.001, 0.003, 0.01, 0.03), ("default", "he"), 3
+STEPS, BATCH, SCORED = 300, 16, 20_000
+C, HEADS, BLOCKS, CONTEXT = 32, 4, 4, 16
 LAYERS = (0, 1, 2, 4, 8, 16)  # those at which `fresh` looks
 TEXTS = ("the old king sleeps, and nobody", "may wake him until the sun is up")
 SETTINGS = runs.settings_of(
-    globals(), "RATES STARTS SEEDS STEPS EARLY BATCH HEADS BLOCKS LAYERS TEXTS"
+    globals(), "RATES STARTS SEEDS STEPS BATCH SCORED HEADS BLOCKS CONTEXT LAYERS TEXTS"
 )
 SETTINGS |= {"d_model": C}
-
-
-def no_residual(block: TransformerBlock, x: Tensor, mask: Tensor) -> Tensor:
-    return block.mlp(block.ln_2(block.attn(block.ln_1(x), mask=mask)))
 
 
 def whole(block: TransformerBlock, x: Tensor, mask: Tensor) -> Tensor:
     return block(x, mask)
 
 
-WAYS: dict[str, Callable[..., Tensor]] = {"the block": whole, "no residual": no_residual}
+def no_residual(block: TransformerBlock, x: Tensor, mask: Tensor) -> Tensor:
+    return block.mlp(block.ln_2(block.attn(block.ln_1(x), mask=mask)))
+
+
+def no_norm(block: TransformerBlock, x: Tensor, mask: Tensor) -> Tensor:
+    x = x + block.attn(x, mask=mask)
+    return x + block.mlp(x)
+
+
+def no_network(block: TransformerBlock, x: Tensor, mask: Tensor) -> Tensor:
+    return x + block.attn(block.ln_1(x), mask=mask)
+
+
+def no_attention(block: TransformerBlock, x: Tensor, mask: Tensor) -> Tensor:
+    return x + block.mlp(block.ln_2(x))
+
+
+WAYS: dict[str, Callable[..., Tensor]] = {
+    "the block": whole,
+    "no norm": no_norm,
+    "no network": no_network,
+    "no attention": no_attention,
+    "no residual": no_residual,
+}
 
 
 def he_start(module: nn.Module) -> None:
@@ -54,55 +75,50 @@ def he_start(module: nn.Module) -> None:
 
 
 class Stack(nn.Module):
-    """Words and places, blocks, a last norm and a last layer."""
+    """Characters and positions, blocks, a last norm and a last layer."""
 
-    def __init__(self, way: Callable[..., Tensor], wide: int, heads: int, blocks: int):
+    def __init__(self, way: Callable[..., Tensor], vocab_size: int):
         super().__init__()
         self.way = way
-        self.words, self.places = nn.Embedding(21, wide), nn.Embedding(T, wide)
-        self.blocks = nn.ModuleList(TransformerBlock(wide, heads) for _ in range(blocks))
-        self.ln_f, self.head = nn.LayerNorm(wide), nn.Linear(wide, 10)
+        self.wte, self.wpe = nn.Embedding(vocab_size, C), nn.Embedding(CONTEXT, C)
+        self.blocks = nn.ModuleList(TransformerBlock(C, HEADS) for _ in range(BLOCKS))
+        self.ln_f, self.lm_head = nn.LayerNorm(C), nn.Linear(C, vocab_size)
 
     def forward(self, ids: Tensor) -> Tensor:
-        x = self.words(ids) + self.places.weight
+        T = ids.shape[1]
+        x, mask = self.wte(ids) + self.wpe.weight[:T], causal_mask(T)
         for block in self.blocks:
-            x = self.way(block, x, causal_mask(T))
-        return self.head(self.ln_f(x[:, -1]))
+            x = self.way(block, x, mask)
+        return self.lm_head(self.ln_f(x))
 
 
-def court(n: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-    """Texts (n, 6) that name a king and an hour, and what is due then, of ten things: (n,)."""
-    rules = torch.randint(10, (10, 10), generator=torch.Generator().manual_seed(7))
-    king, hour = torch.randint(10, (2, n), generator=generator)
-    early = torch.randint(0, 2, (n,), generator=generator)
-    late = torch.randint(2, 5, (n,), generator=generator)
-    ids, rows = torch.full((n, T), 20), torch.arange(n)
-    ids[rows, early], ids[rows, late] = king, 10 + hour
-    return ids, rules[king, hour]
-
-
-def trained(net: Stack, rate: float, seed: int, steps: int, batch: int) -> list[float]:
-    """The share of right answers after the early steps and after all."""
-    optimizer = torch.optim.AdamW(net.parameters(), lr=rate, fused=True)
-    generator, shares = torch.Generator().manual_seed(seed), []
-    for step in range(1, steps + 1):
-        ids, due = court(batch, generator)
-        optimizer.zero_grad()
-        F.cross_entropy(net(ids), due).backward()
-        optimizer.step()
-        if step in (min(EARLY, steps), steps):
-            ids, due = court(TESTED, torch.Generator().manual_seed(1000))
-            with torch.no_grad():
-                shares.append(round((net(ids).argmax(dim=1) == due).float().mean().item(), 3))
-    return [shares[0], shares[-1]]
-
-
-def deep_trial(name: str, start: str, rate: float, seed: int, steps: int) -> list[float]:
+def trained(
+    name: str, split: tuple, vocab_size: int, start: str, lr: float, seed: int, steps: int
+) -> float:
+    """The loss of a stack of such blocks, on what the split scores."""
     torch.manual_seed(seed)
-    net = Stack(WAYS[name], C, HEADS, BLOCKS)
+    net = Stack(WAYS[name], vocab_size)
     if start == "he":
         he_start(net.blocks)
-    return trained(net, rate, seed, steps, BATCH)
+    options = {"steps": steps, "weight_decay": 0.0, "batch_size": BATCH, "context_length": CONTEXT}
+    return round(train(net, *split, lr=lr, seed=seed, **options).val_loss[-1], 4)
+
+
+def part_trial(name: str, splits: dict, vocab_size: int, seeds: int, steps: int) -> dict:
+    """All starts and rates on the development split, and the best of them on validation."""
+    train_ids, scored = splits["development"]
+    split = train_ids, scored[:SCORED]
+    development: dict[str, dict[float, float]] = {}
+    tries = {}
+    for start, lr in itertools.product(STARTS, RATES):
+        loss = trained(name, split, vocab_size, start, lr, 0, steps)
+        development.setdefault(start, {})[lr] = tries[start, lr] = loss
+    start, lr = min(tries, key=lambda of: tries[of])
+    losses = [
+        trained(name, splits["validation"], vocab_size, start, lr, seed, steps)
+        for seed in range(seeds)
+    ]
+    return {"development": development, "start": start, "rate": lr, "losses": losses}
 
 
 @torch.no_grad()
@@ -133,7 +149,7 @@ def fresh(stream: bool, norm: bool, start: str, causal: bool, seed: int) -> list
 
 
 def measure(options: argparse.Namespace) -> dict:
-    """`deep`: name -> start -> rate -> shares of each seed. `fresh`: of each seed."""
+    """`parts`: name -> what `part_trial` finds. `fresh`: of each seed."""
     seeds, steps = (1, 3) if options.quick else (SEEDS, STEPS)
     untrained = {}
     both = (False, True)
@@ -144,12 +160,12 @@ def measure(options: argparse.Namespace) -> dict:
         name = ", ".join([*(part for has, part in parts if has), start])
         untrained[name] = [fresh(stream, norm, start, causal, seed) for seed in range(seeds)]
         print(name, untrained[name], flush=True)
-    deep: dict[str, dict] = {}
-    for name, start, rate in itertools.product(WAYS, STARTS, RATES):
-        tries = [deep_trial(name, start, rate, seed, steps) for seed in range(seeds)]
-        deep.setdefault(name, {}).setdefault(start, {})[rate] = tries
-        print(name, start, rate, tries, flush=True)
-    return {"deep": deep, "fresh": untrained}
+    splits, vocab_size = runs.load_splits(write=options.write)
+    trials = {}
+    for name in WAYS:
+        trials[name] = part_trial(name, splits, vocab_size, seeds, steps)
+        print(name, trials[name], flush=True)
+    return {"parts": trials, "fresh": untrained}
 
 
 main = runs.script(__doc__, "block_parts", measure, SETTINGS, threads=1)

@@ -13,9 +13,15 @@ Shakespeare's: the share of runs of BLOCK characters that occurred before, and o
 training text does not have, beside his passages; and, of the plain draw's words of 4 to 6 letters,
 how many have a character beyond the ten likeliest. `widths`: the same share in the texts that beam
 search finds for the first seed's passages, and how much likelier they are than the greedy ones.
+`heads`: the induction heads, found as in chapter 07 (TWICE random tokens, said twice: more than
+WEIGHT on what came next last time). In the circles and in draws from the same beginnings, their
+weight one period back and at any number of periods; the chance of the circle's tokens in its last
+period, and of the draws' (a geometric mean), without these heads, and without as many others of the
+same blocks, SETS times; and how many texts circle after greedy decoding without them, or OTHERS.
 """
 
 import argparse
+import random
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -24,9 +30,11 @@ import torch
 from torch import Tensor, nn
 
 from lab import runs
+from scratchformer.attention import recorded_attention
 from scratchformer.data import load_corpus, train_val_split
 from scratchformer.generation import generate
 from scratchformer.models import GPT, Llama
+from scratchformer.models.heads import silenced
 from scratchformer.tokenizers import ByteBPE, CharTokenizer
 
 MODEL, SMALL = "smollm2-135m-instruct", "tiny-shakespeare"
@@ -61,6 +69,7 @@ BOLD: dict[str, dict[str, float]] = {
 }
 SEEDS, ROWS, BEGIN, LINE, BLOCK, TAIL = range(10), 24, 9, 256, 8, 10
 WIDTHS = (2, 4, 8, 16, 32)
+TWICE, WEIGHT, SETS, OTHERS = 50, 0.4, 20, 5
 SETTINGS = {
     "beginnings": runs.settings_of(
         globals(), "MODEL BEGINNINGS NEW PUSHES SEEN AFTER WIDTH RUN LAST BAR"
@@ -69,7 +78,9 @@ SETTINGS = {
     "rules": {"model": MODEL, "rules": BOLD, "new": STORY, "penalty": PENALTY, "run": RUN},
     "writers": runs.settings_of(globals(), "SMALL RULES SEEDS ROWS BEGIN LINE BLOCK TAIL"),
     "widths": runs.settings_of(globals(), "SMALL WIDTHS ROWS BEGIN LINE BLOCK"),
+    "heads": runs.settings_of(globals(), "MODEL TWICE WEIGHT SETS OTHERS NEW AFTER RUN LAST BAR"),
 }
+Heads = Sequence[tuple[int, int]]  # (block, head), from 1
 Pick = Callable[[Tensor], Tensor]  # logits (B, V) -> (B, 1)
 
 
@@ -204,6 +215,111 @@ def inside(options: argparse.Namespace) -> dict[str, Any]:
     return {"texts": len(at) * draws} | found
 
 
+@torch.no_grad()
+def maps_of(model: Llama, ids: Tensor) -> Tensor:
+    """Attention weights (blocks, B, H, T, T)."""
+    with recorded_attention(model) as maps:
+        model(ids)
+    return torch.stack(list(maps.values()))
+
+
+def induction_heads(model: Llama) -> list[tuple[int, int]]:
+    """As in chapter 07: of random tokens, said twice, they look at what came next last time."""
+    g = torch.Generator().manual_seed(0)
+    once = torch.randint(1000, 40_000, (4, TWICE), generator=g)
+    weight = maps_of(model, torch.cat([once, once], dim=1)).diagonal(1 - TWICE, -2, -1)
+    found = (weight[..., 16:].mean(dim=(1, 3)) > WEIGHT).nonzero() + 1  # of (blocks, H)
+    return [(block, head) for block, head in found.tolist()]
+
+
+def others_of(copying: Heads, n_heads: int, seed: int) -> list[tuple[int, int]]:
+    """As many other heads of each block."""
+    draw, found = random.Random(seed), []
+    for block in sorted({block for block, _ in copying}):
+        rest = [head for head in range(1, n_heads + 1) if (block, head) not in copying]
+        found += [(block, head) for head in draw.sample(rest, n_heads - len(rest))]
+    return found
+
+
+def period_of(ids: Sequence[int]) -> int:
+    """The smallest p for which the last p tokens are those before them."""
+    return next(p for p in range(2, len(ids) // 2) if ids[-p:] == ids[-2 * p : -p])
+
+
+def looking(model: Llama, texts: Tensor, periods: Sequence[int], heads: Heads) -> dict[str, Any]:
+    """The heads' mean weight one period back, and any number of periods, in each text's end."""
+    found: dict[str, list[float]] = {"one": [], "some": []}
+    for ids, period in zip(texts, periods, strict=True):
+        maps = maps_of(model, ids[None])[:, 0]  # (blocks, H, T, T)
+        t = torch.arange(len(ids) - LAST + 8, len(ids))
+        back = [maps[:, :, t, t - n + 1] for n in range(period, int(t[0]) + 2, period)]
+        for name, kept in (("one", back[0]), ("some", sum(back))):
+            mean = kept.mean(dim=-1)  # (blocks, H)
+            total = sum(mean[block - 1, head - 1].item() for block, head in heads)
+            found[name].append(round(total / len(heads), 3))
+    return found
+
+
+@torch.no_grad()
+def chances(model: Llama, rows: Tensor, periods: Sequence[int], drawn: Tensor) -> dict[str, Any]:
+    """Of a circle's last period: the mean chance of a token, and of it all; of a drawn token."""
+    (ln_p, ln_d) = (
+        model(ids).log_softmax(dim=-1)[:, :-1].gather(2, ids[:, 1:, None])[..., 0]
+        for ids in (rows, drawn)
+    )
+    last = [row[-period:] for row, period in zip(ln_p, periods, strict=True)]
+    return {
+        "token": [round(row.exp().mean().item(), 3) for row in last],
+        "copy": [round(row.sum().exp().item(), 3) for row in last],
+        "drawn": round(ln_d[:, 7:].mean().exp().item(), 4),
+    }
+
+
+def still_circling(model: Llama, rows: Tensor, start: Tensor, new: int) -> dict[str, int]:
+    on, anew = write(model, rows, AFTER, greedy), write(model, start, new, greedy)
+    return {
+        "from the circle": sum(map(circles, on.tolist())),
+        "anew": sum(map(circles, anew.tolist())),
+    }
+
+
+def heads(options: argparse.Namespace) -> dict[str, Any]:
+    model, tok = Llama.pretrained(MODEL), ByteBPE.pretrained(MODEL)
+    texts = BEGINNINGS[: 1 if options.quick else None]
+    new, sets, others = (LAST, 2, 1) if options.quick else (NEW, SETS, OTHERS)
+    copying = induction_heads(model)
+    start = torch.tensor([tok.encode(text) for text in texts])
+    rows = write(model, start, new, greedy)
+    rows = rows[[i for i, row in enumerate(rows.tolist()) if circles(row)]]
+    drawn = write(model, rows[:, : start.shape[1]], new, drawing(0))
+    periods = [period_of(row) for row in rows.tolist()]
+
+    drawn_sets = [others_of(copying, model.config.n_heads, seed) for seed in range(sets)]
+
+    def without(silent: Heads, measure: Callable[..., Any], *given: Any) -> Any:
+        with silenced(model, silent):
+            return measure(model, *given)
+
+    def compared(measure: Callable[..., Any], n_sets: int, *given: Any) -> dict[str, Any]:
+        return {
+            "all heads": measure(model, *given),
+            "without": without(copying, measure, *given),
+            "without others": [without(of, measure, *given) for of in drawn_sets[:n_sets]],
+        }
+
+    return {
+        "heads": copying,
+        "of": model.config.n_heads * len(model.layers),
+        "periods": periods,
+        "looking": {
+            "circle": looking(model, rows, periods, copying),
+            "draw": looking(model, drawn, periods, copying),
+        },
+        "chances": compared(chances, sets, rows, periods, drawn),
+        "circling": compared(still_circling, others, rows, start, new),
+    }
+
+
 def rules(options: argparse.Namespace) -> dict[str, Any]:
     """The largest share of repeated runs in three texts by each rule."""
     model, tok = Llama.pretrained(MODEL), ByteBPE.pretrained(MODEL)
@@ -303,6 +419,7 @@ PARTS = {
     "rules": rules,
     "writers": writers,
     "widths": widths,
+    "heads": heads,
 }
 main = runs.script(__doc__, "circles", PARTS, SETTINGS, threads=1)
 

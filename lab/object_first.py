@@ -7,7 +7,8 @@ No text that the shipped BERT has read does so. Here the same network learns the
 same rate, in two ways for each seed: as they are, and with the object first in a part of the German
 texts that allow it. It is asked for the subject of English texts that it has not met, beside the
 German in both orders; in each of these texts an article settles who acts (part "gaps"). Of one seed
-there are other shares besides, and what fills the gap of the chapter's sentence (part "shares").
+there are other shares besides, how many subjects are found where the subject's article shows them,
+the object's or both, and what fills the gap of a sentence of each kind (part "shares").
 
 The judges of the chapter read `[CLS]`, on the shipped network and on one that was not pretrained.
 Each kind learns from the same judged pairs, at the best of five rates for it on other pairs, and is
@@ -51,6 +52,12 @@ QUICK = {"texts": 1000, "steps": 2, "tested": 8, "seeds": (0,), "labelled": 40}
 QUICK |= {"rates": (1e-3,), "rate seeds": (100,)}
 ENGLISH = {word for row in NOUNS for word in row[:2]}
 AS_SUBJECT, AS_OBJECT = ("der", "dieser", "jeder"), ("den", "diesen", "jeden", "einen")
+# An English text, its second word the subject, and its German, by the articles that show who acts
+ASKED = {
+    "subject's": ("the dog sees every cat", "der Hund sieht jede Katze"),
+    "object's": ("every cat sees the dog", "jede Katze sieht den Hund"),
+    "both": ("the king sees the dog", "der König sieht den Hund"),
+}
 
 
 def nouns(german: list[str]) -> list[int]:
@@ -131,9 +138,15 @@ def gaps(options):
     return {"found": shares}
 
 
-def said(data, model, german):
-    """What fills the gap of *the _ sees every cat* beside this German, and how surely."""
-    ids, segments = data.rows([("the dog sees every cat".split(), german)])
+def shown_by(german: list[str]) -> str:
+    """Which article shows who acts, of a text that allows the object first."""
+    by_subject, by_object = german[0] in AS_SUBJECT, german[nouns(german)[0] + 2] in AS_OBJECT
+    return "both" if by_subject and by_object else "subject's" if by_subject else "object's"
+
+
+def said(data, model, english, german):
+    """What fills the gap of this English, its second word, beside this German, and how surely."""
+    ids, segments = data.rows([(english.split(), german)])
     ids[0, 2] = MASK
     with eval_mode(model):
         p = model(ids, segments, padding_mask(ids, PAD))[0, 2].softmax(dim=-1)
@@ -142,14 +155,20 @@ def said(data, model, german):
 
 
 def shares(options):
-    """For each share: the subjects found in both orders, and what fills the chapter's gap."""
+    """For each share: the subjects found in both orders, by article, and what fills three gaps."""
     size: dict[str, Any] = SHARES | (QUICK if options.quick else {})
     orders, found = in_both_orders(size["tested"]), []
-    usual = "der Hund sieht jede Katze".split()
+    usual = orders["subject first"]
     for share in size["shares"]:
         data, model = trained_on(share, size["seed"], size)
-        row = {"share": share} | {o: subject_found(data, model, p) for o, p in orders.items()}
-        found.append(row | {"said": [said(data, model, g) for g in (usual, object_first(usual))]})
+        row: dict[str, Any] = {"share": share}
+        row |= {order: subject_found(data, model, pairs) for order, pairs in orders.items()}
+        for kind, (english, german) in ASKED.items():
+            pairs = [(a, object_first(b)) for a, b in usual if shown_by(b) == kind]
+            n = round(subject_found(data, model, pairs) * len(pairs)) if pairs else 0
+            word, p = said(data, model, english, object_first(german.split()))
+            row[kind] = {"found": n, "of": len(pairs), "said": word, "p": p}
+        found.append(row)
         print(found[-1], flush=True)
     return {"found": found}
 

@@ -38,7 +38,6 @@ SETTINGS = {
 }
 
 
-@torch.no_grad()
 def read(model: BERT, rows: list[list[int]]) -> torch.Tensor:
     """(B, C): the mean of the vectors of each row's tokens, of length 1."""
     longest = max(map(len, rows))
@@ -71,6 +70,7 @@ def of_every_two(vectors: torch.Tensor) -> str:
     return "".join(f"{round(1000 * x):03}" for x in upper.clamp(0, 0.999).tolist())
 
 
+@torch.no_grad()
 def measure(options: argparse.Namespace) -> dict:
     model, tok = BERT.pretrained(MINILM), WordPiece.pretrained(MINILM)
     triples = TRIPLES[:4] if options.quick else TRIPLES

@@ -1,4 +1,4 @@
-"""The drawings of the chapter on rotary positions: a table of tries, arrows, dials, heads."""
+"""The drawings of the chapter on rotary positions: a table of tries, four parts, arrows, dials."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -11,6 +11,36 @@ from scratchformer_course.kit.canvas import drawing
 def _tip(x, y, radius, angle) -> tuple[float, float]:
     """The point `radius` from (x, y), counter-clockwise by `angle` radians (y points down)."""
     return x + radius * math.cos(angle), y - radius * math.sin(angle)
+
+
+@drawing(470, 232)
+def four_parts(d, parts: Sequence[Sequence[float]]):
+    """A table of two by two. The rows are the two things added in the query, the word king and its
+    position m; the columns are the two added in the key, the word old and its position n. Each box
+    has the same part of the score at three pairs of positions. King with old contains no position,
+    and its three numbers are equal. King with n contains n alone, and m with old contains m alone:
+    their numbers change. Only m with n contains both positions; its numbers change as well.
+    """
+    left, top, width, height = 106, 58, 176, 74
+    looks = (
+        ("knows no position", "token", 0.14, False),
+        ("knows n alone", "muted", 0.06, True),
+        ("knows m alone", "muted", 0.06, True),
+        ("knows both", "position", 0.2, False),
+    )
+    d.text(left + width + 4, 12, "key", "key", bold=True)
+    d.texts(left + width / 2, 38, ("the word old", "position n"), right=width + 8, bold=True)
+    d.text(12, top + height + 4, "query", "query", turn=-90, bold=True)
+    for row, lines in enumerate((("the word", "king"), ("position", "m"))):
+        d.texts(64, top + height / 2 - 9 + (height + 8) * row, lines, down=18, bold=True)
+    for i, ((title, colour, fill, dashed), numbers) in enumerate(
+        zip(looks, zip(*parts, strict=True), strict=True)
+    ):
+        x, y = left + (width + 8) * (i % 2), top + (height + 8) * (i // 2)
+        d.box(x, y, width, height, "", colour, fill, dashed)
+        d.text(x + width / 2, y + 22, title, bold=True)
+        shown = [f"{number:.2f}".replace("-", "−") for number in numbers]
+        d.texts(x + width / 2 - 56, y + 50, shown, right=56)
 
 
 @drawing(470, 212)
@@ -70,32 +100,6 @@ def dials(d, speeds: list[float], places: list[int]):
             d.circle(x, y, 26, "muted", fill=0)
             d.line([(x, y), (x + 26, y)], "muted", dashed=True, width=1.2)
             d.arrow(x, y, *_tip(x, y, 24, place * speed), "query", width=2.4)
-
-
-@drawing(470, 330)
-def heads(d):
-    """A chart of attention. From x come query, key and value, each of shape B, H, T, D. The query
-    and the key pass through a box called turn by position, and meet in the scores. The value goes
-    past that box, straight to the last step, where the weights mix the values. So positions change
-    the weights and nothing else.
-    """
-    d.box(175, 6, 120, 34, "x  (B, T, C)", "stream")
-    for x, name in ((76, "query"), (235, "key"), (394, "value")):
-        d.arrow(235, 40, x, 76)
-        d.box(x - 56, 78, 112, 40, f"{name}\n(B, H, T, D)", name)
-    for x, name, end in ((76, "query", 135), (235, "key", 180)):
-        d.arrow(x, 118, x, 148, name)
-        d.box(x - 56, 150, 112, 34, "turn by\nposition", "position")
-        d.arrow(x, 184, end, 220, name)
-    d.flow(
-        [
-            (76, 222, 160, 34, "scores (B, H, T, T)"),
-            (76, 286, 374, 36, "weights @ values  (B, H, T, D)", "value"),
-        ]
-    )
-    d.arrow(394, 118, 394, 284, "value")
-    d.text_to(386, 200, "not turned", "value")
-    d.text_from(164, 270, "softmax")
 
 
 SAME = 0.1  # scores closer than this count as the same

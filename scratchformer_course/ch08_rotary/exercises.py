@@ -4,6 +4,7 @@ import math
 
 import torch
 
+from scratchformer.attention import scaled_dot_product_attention
 from scratchformer_course.kit.checks import exercise, expect, number, which
 from scratchformer_course.kit.checks.cases import drawn, normal
 from scratchformer_course.kit.checks.mistakes import edits
@@ -111,65 +112,76 @@ rotary = exercise(
 )
 
 
-def right_scores_by_distance(q, k, positions):
-    distance = positions.unsqueeze(1) - positions  # (T, T)
-    return q @ k.T - 0.1 * distance.abs()
+def right_attend(q, k, v, positions):
+    q = right_rotary(q, positions)  # (T, D)
+    k = right_rotary(k, positions)  # (T, D)
+    return scaled_dot_product_attention(q, k, v)[0]
 
 
-def rising_with_distance(q, k, positions):
-    """Another right answer, in which the sign of the distance counts."""
-    distance = positions.unsqueeze(1) - positions
-    return q @ k.T + torch.sin(distance / 100)
+def judge_attend(call):
+    for T, D in ((5, 8), (8, 6)):
+        q, k, v = _random(3, T, D)
+        places, example = torch.arange(float(T)), torch.ones(T, D)
+
+        def of(positions, v=v, q=q, k=k, example=example):
+            return call(q, k, v, positions).like(example).float()
+
+        at_0 = of(places)
+        shape = f"The outputs have shape {tuple(at_0.shape)}, expected {(T, D)}."
+        expect(at_0.shape == (T, D), shape)
+        expect(at_0.isfinite().all(), "The outputs hold NaN or infinity.")
+        swapped = (of(places[[1, 0, *range(2, T)]]) - at_0).abs().max()
+        expect(swapped > 1e-3, "Two words swap positions, and no output changes.")
+        for step in (100, 97):
+            moved = of(places + step)
+            is_same = (moved - at_0).abs().max() < 1e-3
+            is_turned = (moved.norm(dim=1) - at_0.norm(dim=1)).abs().max() < 1e-3
+            turned = f"Moving the text by {step} positions turns the outputs: values turn, too."
+            expect(is_same or not is_turned, turned)
+            expect(is_same, f"Moving the text by {step} positions changes the weights of values.")
+        twice = (of(places, v=2 * v) - 2 * at_0).abs().max()
+        expect(twice < 1e-3, "Twice the values do not give twice the outputs.")
+        words = (of(places, k=k.flip(0)) - at_0).abs().max()
+        expect(words > 1e-3, "Other keys give the same outputs: the words do not count.")
+    return "Moved by 100 positions, no output changes. Two words swap, and the outputs do."
 
 
-def judge_scores_by_distance(call):
-    for T, D in ((5, 4), (8, 6)):
-        q, k = _random(2, T, D)
-        places, example = torch.arange(float(T)), torch.ones(T, T)
-
-        def of(q, k, first, places=places, example=example):
-            return call(q, k, places + first).like(example).float()
-
-        at_0, at_100 = of(q, k, 0), of(q, k, 100)
-        shape = f"The scores have shape {tuple(at_0.shape)}, expected {(T, T)}."
-        expect(at_0.shape == at_100.shape == (T, T), shape)
-        expect(at_0.isfinite().all(), "The scores hold NaN or infinity.")
-        moved = (at_0 - at_100).abs().max().item()
-        expect(moved < 1e-3, f"Moving the text by 100 positions changes a score by {moved:.2f}.")
-        row = of(q[:1].expand(T, D), k[:1].expand(T, D), 0)[-1].sort().values
-        same = "With the same query and the same key everywhere, two distances have the same score."
-        expect((row[1:] - row[:-1]).min() > 1e-6, same)
-        swapped = (of(q, k.flip(0), 0) - at_0).abs().max()
-        expect(swapped > 1e-3, "Other keys give the same scores: the words do not count.")
-    return "Moved by 100 positions, no score changes, and each distance has a score of its own."
-
-
-scores_by_distance = exercise(
+attend = exercise(
     "8.3",
-    "scores_by_distance(q: (T, D), k: (T, D), positions: (T,)) -> (T, T), scores of words and "
-    "distances. A text that moves keeps its scores; the same two words score otherwise farther "
-    "apart.",
-    judge=judge_scores_by_distance,
-    right=[right_scores_by_distance, rising_with_distance],
+    "attend(q: (T, D), k: (T, D), v: (T, D), positions: (T,)) -> (T, D), the outputs of a head "
+    "without a mask. A text that moves keeps its outputs; words that swap positions change them.",
+    judge=judge_attend,
+    right=[right_attend],
     hints=[
-        "Which table of T × T numbers stays as it is when all positions grow by 100?",
-        "`positions.unsqueeze(1) - positions` has all distances. Give the scores `q @ k.T` "
-        "something of it.",
+        "Which of the three meet in a dot product, so that their positions can cancel?",
+        "`q = rotary(q, positions)`, and the same for another one of the three. Then "
+        "`scaled_dot_product_attention(...)[0]`.",
     ],
-    question=which(
-        "- 0.1 * distance.abs() -> - 0.1 * positions",
-        others=["- 0.1 * distance.abs() -> ", "q @ k.T - -> -"],
+    question=number(
+        "D = 2. The first of two words is at position 0, with the key (0, 2) and the value (0, 0). "
+        "The second is a quarter turn on, at 1.57, with the query (1, 0), the key (1, 0) and the "
+        "value (1, 0). What is in channel 0 of the second output? Two digits after the point. "
+        "(exp 0.71 = 2.03, exp 1.41 = 4.11, and 0.71 is 1 / √D.)",
+        lambda f: f(*_quarter_turn())[1, 0],
     ),
     mistakes=edits(
-        right_scores_by_distance,
+        right_attend,
         {
-            "- 0.1 * distance.abs() -> - 0.1 * positions": "by 100 positions changes a score",
-            "- 0.1 * distance.abs() -> ": "two distances have the same score",
-            "q @ k.T - -> -": "the words do not count",
+            "k = right_rotary(k, positions) -> ": "positions changes the weights",
+            "q, k, v)[0] -> q, k, right_rotary(v, positions))[0]": "values turn",
+            "(k, positions -> (k, 2 * positions": "changes the weights of values",
+            "right_rotary(q, positions) -> q\nright_rotary(k, positions) -> k": "no output changes",
+            "q, k, v)[0] -> q, q, v)[0]": "the words do not count",
         },
         quoted=True,
     ),
 )
+
+
+def _quarter_turn():
+    arrows = torch.tensor([[0.0, 2.0], [1.0, 0.0]])  # as queries and as keys
+    values = torch.tensor([[0.0, 0.0], [1.0, 0.0]])
+    return arrows, arrows, values, torch.tensor([0.0, 1.57])
 
 
 def right_looks_back(distance, D):

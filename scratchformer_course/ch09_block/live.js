@@ -40,9 +40,8 @@ course.define("ch09_block", () => {
     };
     function sublayer(part, ln, x) {
       if (!on[part]) return x;
-      const written = parts[part](on.norm && !on.post ? normalized(ln, x) : x);
-      const sum = on.stream ? add(x, written) : written;
-      return on.norm && on.post ? normalized(ln, sum) : sum;
+      const written = parts[part](on.norm ? normalized(ln, x) : x);
+      return on.stream ? add(x, written) : written;
     }
     let stream = Float32Array.from(x.flat());
     return listOf(count, () => {
@@ -89,7 +88,7 @@ course.define("ch09_block", () => {
   const FULL_BAR = 2; // what fills a bar, unless a word has more
 
   function build({ words, channels, x, weights: given, counts, told: word, rule }) {
-    const on = { attention: true, network: true, stream: true, norm: true, post: false };
+    const on = { attention: true, network: true, stream: true, norm: true };
     const weights = { ...given };
     let count = 1;
     const switches = Object.entries(PARTS).map(([part, name]) => {
@@ -98,10 +97,6 @@ course.define("ch09_block", () => {
         draw();
       };
       return newSwitch(name, switchPart, { class: "sx-blk-switch" }, true).element;
-    });
-    const normChoice = choice("Where the norm stands", ["pre-norm", "post-norm"], (i) => {
-      on.post = i === 1;
-      draw();
     });
     const names = counts.map((n) => (n === 1 ? "1 block" : `${n} blocks`));
     const countChoice = choice("How many blocks", names, (i) => {
@@ -201,7 +196,6 @@ course.define("ch09_block", () => {
       const { stations: streams, map: weightsOf } = blocks[i];
       const end = blocks[count - 1].stations[2];
       const blockName = count === 1 ? "the block" : `block ${i + 1} of ${count}`;
-      for (const placeButton of normChoice.buttons) placeButton.disabled = !on.norm;
       const levels = end.map((vector) => vector[channels.indexOf(word)]);
       const fullLevel = Math.max(FULL_BAR, ...levels);
       const shares = levels.map((level) => level / fullLevel);
@@ -243,7 +237,7 @@ course.define("ch09_block", () => {
       bars.element,
       el("div.sx-blk-controls", switches),
       hiddenRule,
-      el("div.sx-blk-controls", countChoice.element, normChoice.element),
+      el("div.sx-blk-controls", countChoice.element),
       status,
       el("details.sx-blk-inside", [
         el("summary", "Inside: who reads whom, and every number of the stream"),

@@ -81,6 +81,20 @@ def kept(d):
     d.text(239, 118, "kept")
 
 
+@drawing(478, 96, size=14)
+def articles(d):
+    """A table of articles. A dog that sees is der Hund, and a dog that is seen is den Hund. The cat
+    is die Katze and the child das Kind in both rows.
+    """
+    for y, role, article, colour in (
+        (4, "sees", "der", "query"),
+        (50, "is seen", "den", "value"),
+    ):
+        d.text_from(2, y + 19, role, colour, bold=True)
+        words = f"{article} Hund", "die Katze", "das Kind"
+        d.row(100, y, words, (118, 38), [(colour, 0.25), *[("muted", 0.08)] * 2], 126)
+
+
 def looks(english: Sequence[str], german: Sequence[str], shares: Sequence[float], roles):
     """What one head at the gap, ?, of an English text looks at, in a German text beside it.
 

@@ -33,6 +33,12 @@ EXAMPLES = (
     ("_ the young teacher will find _ cow", "jetzt wird _ junge Lehrer die Kuh _"),
     ("these _ girls praise a _ man", "diese lauten Mädchen _ einen armen _"),
 )
+# German with the object first, the articles that show who acts between *, and its English
+TURNED = {
+    "subject's": ("jede Katze sieht *der* Hund", "the _ sees every cat"),
+    "object's": ("*den* Hund sieht jede Katze", "every _ sees the dog"),
+    "both": ("*den* Hund sieht *der* König", "the _ sees the dog"),
+}
 FIRST_TWO = ("The doctor paid the actor.", "The performer got money from the physician.")
 RIVALS = (
     ("The doctor paid the actor.", "The actor paid the doctor."),
@@ -72,20 +78,27 @@ def fill_gaps(model: BERT, words: Sequence[str]) -> LiveFigure:
 
 
 def turned_texts() -> LiveFigure:
-    """How many subjects are found when the reader sets how many texts put the object first."""
-    found = load_measurements("object_first")["shares"]["found"]
-    tested = load_measurements("object_first")["settings"]["shares"]["tested"]
+    """How many subjects are found, by article, when the reader sets how many texts turn round."""
+    measured = load_measurements("object_first")
+    found, tested = measured["shares"]["found"], measured["settings"]["shares"]["tested"]
     runs = [
-        [f"{row['share']:.0%}", round(tested * row["object first"]), *row["said"]] for row in found
+        [f"{row['share']:.0%}", round(tested * row["object first"])]
+        + [[row[kind][what] for what in ("found", "of", "said")] for kind in TURNED]
+        for row in found
     ]
-    orders = ["der Hund sieht jede Katze", "jede Katze sieht der Hund"]
-    rows = [(share, n, *(f"{word}, {p:.0%}" for word, p in said)) for share, n, *said in runs]
-    head = ("object first in", f"subjects found, of {tested}", *orders)
+    texts = list(TURNED.values())
+    rows = [
+        (share, f"{n} of {tested}", *(f"{right} of {n}" for right, n, _ in kinds))
+        for share, n, *kinds in runs
+    ]
+    head = "object first in", "subjects found", *(_strong(german) for german, _ in texts)
     still = (
         "<p>This figure is live where JavaScript runs: there you choose in how many of its texts "
-        "the network met the object first. Here is what each of five networks makes of it.</p>"
+        "the network met the object first. Here is how many subjects each of five networks finds, "
+        "in all, and by the article that shows who acts.</p>"
     ) + table(head, rows)
-    return LiveFigure("turned_texts", {"runs": runs, "orders": orders, "tested": tested}, still)
+    settings = {"runs": runs, "texts": [list(text) for text in texts], "tested": tested}
+    return LiveFigure("turned_texts", settings, still)
 
 
 def two_sentences() -> LiveFigure:
@@ -115,6 +128,13 @@ def cosine_of(first: str, second: str) -> float:
     i, j = sorted((sentences.index(first), sentences.index(second)))
     at = 3 * (i * len(sentences) - i * (i + 1) // 2 + j - i - 1)
     return int(load_measurements("same_words")["composed"][at : at + 3]) / 1000
+
+
+def _strong(text: str) -> str:
+    """Its parts between * in bold."""
+    return "".join(
+        f"<strong>{part}</strong>" if i % 2 else part for i, part in enumerate(text.split("*"))
+    )
 
 
 def _row(texts: Sequence[str], words: Sequence[str]) -> tuple[list[int], list[int]]:

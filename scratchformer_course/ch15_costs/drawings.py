@@ -1,19 +1,26 @@
-"""Chapter 15's drawings: a GPT, one reading, a time line, a roofline, the memory of a step."""
+"""Chapter 15's drawings: one reading, the account of a token; and those of training's page: a GPT,
+the memory of a step, a roofline."""
 
 import math
 from statistics import median
 
-from scratchformer_course.ch15_costs.token_clock import NAMES
 from scratchformer_course.kit.canvas import Drawing, drawing
+from scratchformer_course.measurements import load_measurements
+
+COUNTS = {  # of parts() as it is shown
+    "token table": 3120,
+    "position table": 3072,
+    "norm": 96,
+    "attention": 9408,
+    "feed-forward": 18_672,
+    "together": 91_104,
+}
 
 
-def parts(vocab_size: int, context_length: int, d_model: int, n_layers: int, counts: dict):
-    """A GPT from top to bottom, each part with its shape and its number of parameters.
-
-    `counts` holds the numbers: token table, position table, norm, attention, feed-forward (of
-    one block), together.
-    """
-    V, T, C = vocab_size, context_length, d_model
+def parts():
+    """A GPT from top to bottom, each part with its shape and its number of parameters."""
+    V, T, C, n_layers = 65, 64, 48, 3
+    counts = COUNTS
     d = Drawing(470, 424)
     for y, height, name, shape, count, colour in (
         (42, 30, "token table", f"{V} × {C}", counts["token table"], "token"),
@@ -106,11 +113,12 @@ def reading(d):
     d.text(238, 140, "and all of them again, for the next token", "muted", size=13)
 
 
-def roofline(found: dict):
+def roofline():
     """Tokens a second against texts at once: both limits as lines, and what was measured as points.
 
-    `found` is `lab.real_speed`'s measurement.
+    The points are `lab.real_speed`'s.
     """
+    found = load_measurements("real_speed")
 
     def middle(name: str) -> float:
         return median(found["texts"][name]) / 1000  # seconds
@@ -164,37 +172,38 @@ def roofline(found: dict):
     )
 
 
-def time_line(block: list[float]):
-    """One block's products and what is between them, to scale.
+def account(spent: dict[str, list[float]]):
+    """Where the milliseconds of a token go: as it is, and with parts of its work taken away.
 
-    `block` has microseconds before each product and in it, by turns.
+    `spent` has them of each round of `lab.real_speed`.
     """
-    d = Drawing(470, 146)
-    unit, x = 462 / sum(block), 4.0
-    products, total = sum(block[1::2]), sum(block)
-    d.text_from(4, 14, "one block of thirty", bold=True)
-    d.text_to(466, 14, f"{total / 1000:.1f} ms, {products / 1000:.1f} of them in products", size=13)
-    middles = {}
-    for i, width in enumerate(unit * part for part in block):
-        name = NAMES[i // 2]
-        is_product = i % 2 == 1
-        looks = ("value", 0.55) if is_product else ("muted", 0.12)
-        words = "rotate, attend" if name == "back" and not is_product else ""
-        d.box(x, 30, width, 44, words, *looks, size=13)
-        if is_product:
-            middles[name] = x + width / 2
-        x += width
-    for i, name in enumerate(("queries", "keys", "values")):
-        y = 92 + 20 * (2 - i)
-        d.line(
-            [(middles[name], 76), (middles[name], y), (middles[name] + 8, y)], "muted", width=1.2
-        )
-        d.text_from(middles[name] + 12, y, name, size=13)
-    for name in NAMES[3:]:
-        d.text(middles[name], 88, name, size=13)
+    took = {name: median(of) for name, of in spent.items()}
+    token, products, read = took["token"], took["products"], took["read"]
+    rest, between, summed = took["rest"], token - products, took["summed"]
+    d = Drawing(470, 296)
+    left, unit, high = 8, 6.3, 28
+    at = left + unit * products
+
+    def bar(row, name, milliseconds, pieces, start=left):
+        y = 12 + 58 * row
+        d.text_from(left, y, name, bold=True, size=14)
+        for words, width, colour, fill in pieces:
+            d.box(start, y + 14, unit * width, high, words, colour, fill, size=13)
+            start += unit * width
+        d.text_from(start + 6, y + 14 + high / 2, f"{milliseconds:.0f} ms", size=13)
+
+    reading, multiplying, small = ("stream", 0.3), ("value", 0.5), ("muted", 0.2)
+    bar(0, "The forecast: one sum over all weights", summed, [("", summed, *reading)])
+    of_token = [("products", products, *multiplying), ("between them", between, *small)]
+    bar(1, "A token as it is", token, of_token)
+    bar(2, "Sums in place of its products", read, [("only reads", read, *reading)])
+    bar(3, "Its products alone", products, [("", products, *multiplying)])
+    bar(4, "Neither sums nor products", rest, [("", rest, *small)], at)
+    d.line([(at, 70), (at, 286)], "muted", 1, dashed=True)
     return d.show(
-        f"A bar is one block of thirty, {total / 1000:.1f} milliseconds to scale. Seven of its "
-        f"pieces are products, {products / 1000:.1f} milliseconds together: queries, keys and "
-        "values, which are short, then back, and the longer gate, up and down. Between them are "
-        "grey pieces, the longest after the values."
+        "Bars of milliseconds, to scale. The forecast, one sum over all weights: "
+        f"{summed:.0f}. A token as it is: {token:.0f}, of which the products take "
+        f"{products:.0f} and what is between them the rest. With sums in place of the products it "
+        f"takes {read:.0f}. The products alone take {products:.0f}. With neither sums nor products "
+        f"it takes {rest:.0f}, about half of what lies between the products of the whole token."
     )

@@ -1,4 +1,4 @@
-"""The exercises of chapter 15, costs: parameters, a token without products, tokens a second."""
+"""The exercises of chapter 15, costs: parameters, tokens a second, a token without products."""
 
 import torch
 
@@ -41,50 +41,6 @@ gpt_parameters = exercise(
 )
 
 
-def right_only_read(x, weight, bias=None):
-    return weight.sum().expand(1, 1, len(weight))
-
-
-def _product(draw):
-    outputs, inputs = draw.size(1, 6, 60), draw.size(1, 6, 60)
-    return normal(draw, 1, 1, inputs), normal(draw, outputs, inputs)
-
-
-only_read = exercise(
-    "15.2",
-    "only_read(x: (1, 1, inputs), weight: (outputs, inputs), bias) -> (1, 1, outputs), in which "
-    "each number is the sum of all weights",
-    cases=(
-        (torch.ones(1, 1, 2), torch.tensor([[1.0, 2.0], [3.0, 4.0], [0.0, 5.0]])),
-        (torch.zeros(1, 1, 3), torch.tensor([[0.5, -2.0, 1.0]])),
-    ),
-    more=drawn(12, _product),
-    right=[right_only_read],
-    hints=[
-        "Which call adds up a whole matrix? And how many outputs does it have?",
-        "`weight.sum()` is one number, without a shape. `.expand(1, 1, len(weight))` repeats it.",
-    ],
-    question=number(
-        "A weight has the rows (2, 1), (0, 3) and (1, 1), and x is (3, 1). Which number comes "
-        "first in the result?",
-        lambda f: f(
-            torch.tensor([[[3.0, 1.0]]]), torch.tensor([[2.0, 1.0], [0.0, 3.0], [1.0, 1.0]])
-        )[0, 0, 0],
-        digits=0,
-    ),
-    mistakes={
-        "weight.sum().expand(1, 1, len(weight)) -> x @ weight.mT": "That is the product, with all "
-        "of its multiplications",
-        "weight.sum().expand(1, 1, len(weight)) -> weight.sum(dim=1)[None, None]": "These are the "
-        "sums of the rows: each number is to be the sum of all weights",
-        "len(weight) -> weight.shape[1]": "A product has a number for each output, and these are "
-        "the rows of `weight`",
-        "weight.sum() -> x.sum()": "That is the sum of what comes in: no weight is read",
-        "weight.sum() -> torch.zeros(())": "The shape is right, but no weight is read",
-    },
-)
-
-
 def right_tokens_a_second(parameters, bytes_each, texts, peak, bandwidth):
     reading = parameters * bytes_each / bandwidth
     computing = 2 * parameters * texts / peak
@@ -98,7 +54,7 @@ def _machine(draw):
 
 
 tokens_a_second = exercise(
-    "15.3",
+    "15.2",
     "tokens_a_second(parameters, bytes_each, texts, peak, bandwidth) -> tokens a second of a "
     "decode step that writes a token for each of several texts",
     cases=(
@@ -132,5 +88,49 @@ tokens_a_second = exercise(
         "every text",
         "* bytes_each -> * bytes_each * texts": "The weights are read once for all texts: that "
         "is what a batch is good for",
+    },
+)
+
+
+def right_only_read(x, weight, bias=None):
+    return weight.sum().expand(1, 1, len(weight))
+
+
+def _product(draw):
+    outputs, inputs = draw.size(1, 6, 60), draw.size(1, 6, 60)
+    return normal(draw, 1, 1, inputs), normal(draw, outputs, inputs)
+
+
+only_read = exercise(
+    "15.3",
+    "only_read(x: (1, 1, inputs), weight: (outputs, inputs), bias) -> (1, 1, outputs), in which "
+    "each number is the sum of all weights",
+    cases=(
+        (torch.ones(1, 1, 2), torch.tensor([[1.0, 2.0], [3.0, 4.0], [0.0, 5.0]])),
+        (torch.zeros(1, 1, 3), torch.tensor([[0.5, -2.0, 1.0]])),
+    ),
+    more=drawn(12, _product),
+    right=[right_only_read],
+    hints=[
+        "Which call adds up a whole matrix? And how many outputs does it have?",
+        "`weight.sum()` is one number, without a shape. `.expand(1, 1, len(weight))` repeats it.",
+    ],
+    question=number(
+        "A weight has the rows (2, 1), (0, 3) and (1, 1), and x is (3, 1). Which number comes "
+        "first in the result?",
+        lambda f: f(
+            torch.tensor([[[3.0, 1.0]]]), torch.tensor([[2.0, 1.0], [0.0, 3.0], [1.0, 1.0]])
+        )[0, 0, 0],
+        digits=0,
+    ),
+    mistakes={
+        "weight.sum().expand(1, 1, len(weight)) -> x @ weight.mT": "That is the product, with all "
+        "of its multiplications",
+        "weight.sum().expand(1, 1, len(weight)) -> weight.sum(dim=1)[None, None]": "These are the "
+        "sums of the rows: each number is to be the sum of all weights",
+        "len(weight) -> weight.shape[1]": "A product has a number for each output, and these are "
+        "the rows of `weight`",
+        "weight.sum() -> x.sum()": "That is the sum of what comes in: no weight is read",
+        "weight.sum() -> torch.zeros(())": "The shape is right, but no weight is read",
     },
 )

@@ -1,11 +1,12 @@
 // Needs: real_model/model_figure.js wager.js
-// The wager's end: the last forecast is written on the card, and only then does the figure show how fast
+// The wager's end: the forecast on the card is made final, and only then does the figure show how fast
 // SmolLM2 should write in this tab by each of two limits, and how fast it does.
 
 course.define("tabSpeed", () => {
-  const { el, table, format } = course.live;
+  const { el, button, table, format } = course.live;
   const [READ, WRITTEN] = [128, 40]; // tokens
-  const FIRST = "Write your last forecast on the card. It uncovers the table.";
+  const WON = 1.25; // the factor by which a forecast may be off
+  const FIRST = "Write your forecast on the card, and make it final. That uncovers the table.";
 
   // of: {bytes, weights, copied, multiplied, read, written}: bytes a token and what memory copies a
   // second; weights a token and those that are unpacked and multiplied a second; tokens a second
@@ -21,19 +22,34 @@ course.define("tabSpeed", () => {
     const { newModelFigure, newWriteButton } = course.modelFigure;
     const shown = el("div");
     const explained = el("p.sx-caption.sx-wager-why");
-    const card = course.wager.newCard(["bandwidth", "last"], (written) => {
-      const wasOpen = Boolean(now.last);
+    let now = {}; // the card
+    let stake = 0; // the forecast that is final
+    let tab = {}; // as `recorded`, as far as it is known
+    const card = course.wager.newCard((written) => {
       now = written;
       draw();
-      if (now.last && !wasOpen) figure?.again();
     });
-    let now = {}; // the card
-    let tab = {}; // as `recorded`, as far as it is known
+    const final = button("My forecast is final", () => {
+      settle();
+      if (stake) figure.again();
+      else figure.say(FIRST);
+    });
+
+    function settle() {
+      stake ||= now.forecast ?? 0;
+      draw();
+    }
 
     function draw() {
-      const isOpen = Boolean(now.last);
+      const isOpen = stake > 0;
       const rate = (number) => (number ? format(number, number < 1000 ? 1 : 0) : "–");
-      const said = [now.bandwidth && (1e9 * now.bandwidth) / stored.bytes, "", "", now.last, ""];
+      const said = [
+        now.bandwidth && (1e9 * now.bandwidth) / stored.bytes,
+        "",
+        "",
+        stake || now.forecast,
+        "",
+      ];
       const rows = Object.entries(RATES).map(([name, of], i) => [
         name,
         said[i] ? rate(said[i]) : "",
@@ -43,6 +59,7 @@ course.define("tabSpeed", () => {
       shown.replaceChildren(
         table(["tokens a second", "your card", "recorded, Node.js", "this tab"], rows),
       );
+      final.disabled = isOpen;
       explained.textContent = isOpen ? why : FIRST;
     }
 
@@ -52,24 +69,23 @@ course.define("tabSpeed", () => {
     }
 
     async function foretell(model) {
-      if (!now.last) return FIRST;
+      if (!stake) return FIRST;
       if (!tab.copied) tab = await model.limits();
       draw();
       return tab.written ? outcome() : "The limits are measured. Now let it write.";
     }
 
-    // How far off the forecasts were
+    // How far off the forecast was
     function outcome() {
-      const off = (said) => format(Math.max(said / tab.written, tab.written / said), 1);
-      const first = now.first
-        ? ` At first sight you were off by a factor of ${off(now.first)}.`
-        : "";
-      return `It wrote ${format(tab.written, 1)}, and your last forecast is off by a factor of ${off(now.last)}.${first}`;
+      const off = Math.max(stake / tab.written, tab.written / stake);
+      const verdict = off < WON ? "You have won the bet" : "The bet is lost";
+      return `It wrote ${format(tab.written, 1)}, and your ${format(stake, 1)} is off by a factor of ${format(off, 2)}. ${verdict}.`;
     }
 
     async function measure(signal) {
       const { model } = figure;
-      if (!now.last) return FIRST;
+      settle(); // who lets it write has decided
+      if (!stake) return FIRST;
       await foretell(model);
       const { ids } = await model.encode({ text: prompt });
       if (signal.aborted) return "";
@@ -99,7 +115,7 @@ course.define("tabSpeed", () => {
     /** @type {any} */
     let figure = null;
     card.show();
-    const parts = [card.element, shown, explained, writing.element];
+    const parts = [card.element, final, shown, explained, writing.element];
     figure = newModelFigure({ work: foretell, recorded }, ...parts);
     return figure.element;
   }

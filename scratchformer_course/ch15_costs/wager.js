@@ -1,15 +1,14 @@
-// The card of the wager: what the reader believes of the memory of his machine, and his forecasts. The
+// The card of the wager: what the reader believes of the memory of his machine, and his forecast. The
 // browser keeps it. It is filled in at the beginning of the chapter, and settled at its end.
 
 course.define("wager", () => {
-  const { el, numberField, newStatus, table, note } = course.live;
+  const { el, button, numberField, newStatus, table, note, format } = course.live;
   const { store } = course;
   const KEY = "course-wager";
   const LARGEST = 1e6;
   const FIELDS = {
     bandwidth: "Bandwidth of your memory, in GB/s",
-    first: "First forecast, in tokens a second",
-    last: "Last forecast, in tokens a second",
+    forecast: "Your forecast, in tokens a second",
   };
   const shows = [];
   let card = recalled();
@@ -33,10 +32,10 @@ course.define("wager", () => {
     for (const show of shows) show();
   });
 
-  // Fields of the card, by their names; changed(card) hears of what is written in this or in another figure
-  function newCard(names, changed) {
-    const fields = names.map((name) => {
-      const field = numberField(FIELDS[name], LARGEST, {
+  // The card; changed(card) hears of what is written in this or in another figure
+  function newCard(changed) {
+    const fields = Object.entries(FIELDS).map(([name, label]) => {
+      const field = numberField(label, LARGEST, {
         write: (number) => write(name, number),
         refuse: () => write(name, 0),
         left: () => show(),
@@ -54,17 +53,33 @@ course.define("wager", () => {
     return { element: el("div.sx-wager-card", rows), show };
   }
 
+  // How many bytes one core copies in a second, from memory that is too large for its caches
+  function copiedASecond() {
+    const from = new Uint8Array(1 << 27).fill(1);
+    const to = new Uint8Array(1 << 25);
+    const rates = Array.from({ length: 20 }, (_, i) => {
+      const start = performance.now();
+      to.set(from.subarray((i % 4) * to.length, ((i % 4) + 1) * to.length));
+      return (1000 * to.length) / Math.max(performance.now() - start, 0.1);
+    });
+    return Math.max(...rates);
+  }
+
   function build({ memories }) {
     const status = newStatus();
-    const { element, show } = newCard(["bandwidth", "first"], ({ bandwidth, first }) => {
+    const { element, show } = newCard(({ bandwidth, forecast }) => {
       status.textContent =
-        bandwidth && first
+        bandwidth && forecast
           ? "Both are written down, and this browser keeps them until the model writes."
           : "Write both numbers down. If you do not know the first, take one from the table.";
     });
+    const measure = button("Measure this tab", () => {
+      const said = card.bandwidth ? ` You wrote ${format(card.bandwidth, 1)}.` : "";
+      status.textContent = `In this tab one core copies ${format(copiedASecond() / 1e9, 1)} GB/s.${said}`;
+    });
     show();
     return el("div.sx-wager", [
-      el("div", element, status),
+      el("div", element, measure, status),
       el("div", note("By their makers' sheets, at most:"), table(["", "GB/s"], memories)),
     ]);
   }

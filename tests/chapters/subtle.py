@@ -32,7 +32,7 @@ WRONG = {
     ],
     "meets_at": ["a * c + b * d -> abs(a * c + b * d)", "angle / speed -> round(angle / speed)"],
     "rotary": ["outer(positions, -> outer(positions.bfloat16().float(),"],
-    "scores_by_distance": ["distance.abs() -> (distance % 100).clamp(max=6)"],
+    "attend": ["positions)  # (T, D) -> positions % 100)"],
     "two_rules": ["[1.0, 0.0, 1.0] -> [1.0, -0.5, 1.0]"],
     "layer_norm": ["variance + eps -> variance.detach() + eps"],
     "TransformerBlock": [

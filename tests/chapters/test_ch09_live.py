@@ -11,8 +11,8 @@ from scratchformer_course.ch09_block.live import reading_block, sentence
 from tests.node import Node
 
 in_node = Node("page_model/model.js", M="ch09_block/live.js")
-PARTS = ("attention", "network", "stream", "norm", "post")
-SETS = [dict(zip(PARTS, on, strict=True)) for on in itertools.product((True, False), repeat=5)]
+PARTS = ("attention", "network", "stream", "norm")
+SETS = [dict(zip(PARTS, on, strict=True)) for on in itertools.product((True, False), repeat=4)]
 
 
 @torch.no_grad()
@@ -23,14 +23,13 @@ def by_pytorch(block, x, on, count):
     for _ in range(count):
         stations = [x]
         for part, norm in (("attention", block.ln_1), ("network", block.ln_2)):
-            before = norm if on["norm"] and not on["post"] else same
-            after = norm if on["norm"] and on["post"] else same
+            before = norm if on["norm"] else same
             if on[part]:
                 if part == "attention":
                     written, weights = block.attn(before(x), need_weights=True)
                 else:
                     written = block.mlp(before(x))
-                x = after(x + written if on["stream"] else written)
+                x = x + written if on["stream"] else written
             stations.append(x)
         blocks.append(torch.cat(stations))
     return torch.stack(blocks), weights

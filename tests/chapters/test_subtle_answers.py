@@ -46,6 +46,11 @@ def by_angles_in_double_precision(x, positions):
     return torch.view_as_real(torch.view_as_complex(x.unflatten(-1, (-1, 2))) * turns).flatten(-2)
 
 
+def by_a_penalty(q, k, v, positions):
+    distance = (positions[:, None] - positions).abs()
+    return (q @ k.T / q.shape[-1] ** 0.5 - 0.1 * distance).softmax(dim=1) @ v
+
+
 def by_batched_products(v, u, n):
     pull, push = (-(v * u).sum(1)).sigmoid()[:, None], (n @ v[:, :, None]).sigmoid()
     return pull * u - (push * n).sum(1), pull * v, -push * v[:, None]
@@ -86,6 +91,7 @@ RIGHT = [
     ("patch", in_one_slice),
     ("cache_difference", of_each_text),
     ("rotary", by_angles_in_double_precision),
+    ("attend", by_a_penalty),
     ("cross_entropy", lambda logits, targets: F.cross_entropy(logits.double(), targets)),
     ("layer_norm", lambda x, weight, bias, eps: F.layer_norm(x, x.shape[-1:], weight, bias, eps)),
     ("masked_softmax", lambda s, mask: s.masked_fill(~mask, torch.finfo(s.dtype).min).softmax(1)),

@@ -178,3 +178,12 @@ def test_a_text_circles_if_much_of_its_end_occurred_before():
     assert circles.repeated([1, 2, 3, 1, 2, 3], 3) == 0.25
     assert circles.circles([*range(40), *[1, 2, 3, 4, 5] * 8])
     assert not circles.circles([*[1, 2, 3, 4, 5] * 8, *range(40)])
+    assert circles.period_of([*range(40), *[1, 2, 3, 4, 5] * 8]) == 5
+
+
+def test_other_heads_are_as_many_of_the_same_blocks_and_none_of_those():
+    copying = [(2, 1), (2, 4), (5, 3)]
+    for seed in range(20):
+        others = circles.others_of(copying, 5, seed)
+        assert [block for block, _ in others] == [2, 2, 5]
+        assert len(set(others)) == 3 and not set(others) & set(copying)
