@@ -13,6 +13,7 @@ each other, how far the characters of a text are from their mean, and the size o
 
 import argparse
 import itertools
+from typing import Any
 from collections.abc import Callable
 
 import torch
@@ -100,7 +101,8 @@ def trained(
     net = Stack(WAYS[name], vocab_size)
     if start == "he":
         he_start(net.blocks)
-    options = {"steps": steps, "weight_decay": 0.0, "batch_size": BATCH, "context_length": CONTEXT}
+    sizes = {"steps": steps, "batch_size": BATCH, "context_length": CONTEXT}
+    options: dict[str, Any] = sizes | {"weight_decay": 0.0}
     return round(train(net, *split, lr=lr, seed=seed, **options).val_loss[-1], 4)
 
 

@@ -253,7 +253,7 @@ def looking(model: Llama, texts: Tensor, periods: Sequence[int], heads: Heads) -
         maps = maps_of(model, ids[None])[:, 0]  # (blocks, H, T, T)
         t = torch.arange(len(ids) - LAST + 8, len(ids))
         back = [maps[:, :, t, t - n + 1] for n in range(period, int(t[0]) + 2, period)]
-        for name, kept in (("one", back[0]), ("some", sum(back))):
+        for name, kept in (("one", back[0]), ("some", torch.stack(back).sum(dim=0))):
             mean = kept.mean(dim=-1)  # (blocks, H)
             total = sum(mean[block - 1, head - 1].item() for block, head in heads)
             found[name].append(round(total / len(heads), 3))
