@@ -4,7 +4,7 @@ Usage: python -m lab.real_endings [--quick | --write]
 
 Computed by Python's class; in a page the model of `real_model/` computes the same. `head` is of
 chapter 06, `asked` and `alone` too: what a head gives the country, and what each is worth in
-`ALONE`. `heads` is of 07, `rules` of 12, `weight` of 20, `patch` of 22.
+`ALONE`. `heads` is of 07, `rules` and `circled` of 12, `weight` of 20, `patch` of 22.
 """
 
 import argparse
@@ -37,6 +37,7 @@ KINDS = ("the token before", "itself", "what came next last time", "the same tok
          "the first token")  # fmt: skip
 BAR = 0.4
 NIGHT, WRITTEN = "It was a dark and stormy night.", 48
+CIRCLE = NIGHT + 3 * " I was a ghost of the past."
 RULES: dict[str, dict[str, float]] = {
     "greedy": {"temperature": 0},
     "plain draw": {},
@@ -49,8 +50,9 @@ WEIGHT = (11, 507, 1229)  # block, from 0, and row and column of its down_proj
 FRAME, COUNTRIES = FRAMES[0], {"France": "Paris", "Italy": "Rome"}
 SETTINGS = {"model": MODEL, "block": BLOCK, "heads": HEADS, "journey": JOURNEY, "ends": ENDS,
             "alone": ALONE, "line": LINE, "kinds": KINDS, "bar": BAR, "night": NIGHT,
-            "written": WRITTEN, "rules": RULES, "question": QUESTION, "answer": ANSWER,
-            "bits": BITS, "weight": WEIGHT, "frame": FRAME, "countries": COUNTRIES}  # fmt: skip
+            "circle": CIRCLE, "written": WRITTEN, "rules": RULES, "question": QUESTION,
+            "answer": ANSWER, "bits": BITS, "weight": WEIGHT, "frame": FRAME,
+            "countries": COUNTRIES}  # fmt: skip
 
 
 class Reader(Capitals):
@@ -144,15 +146,20 @@ def kinds_of_places(ids: Sequence[int]) -> list[list[tuple[int, int]]]:
     return cells
 
 
-def rules(reader: Reader) -> dict[str, list[str]]:
+def circled(reader: Reader) -> dict[str, list[str]]:
+    """Chapter 12: what is written by each rule from within a circle."""
+    return rules(reader, CIRCLE)
+
+
+def rules(reader: Reader, text: str = NIGHT) -> dict[str, list[str]]:
     """Chapter 12: what is written by each rule."""
     found = {}
     for name, given in RULES.items():
         settings: dict[str, Any] = dict(given)
         least = settings.pop("min_p", 0.0)
         with _only_likely(reader.model, least) if least else nullcontext():
-            ids = generate(reader.model, reader.ids(NIGHT), WRITTEN, seed=0, **settings)
-        new = ids[0, reader.ids(NIGHT).shape[1] :].tolist()
+            ids = generate(reader.model, reader.ids(text), WRITTEN, seed=0, **settings)
+        new = ids[0, reader.ids(text).shape[1] :].tolist()
         found[name] = [reader.tok.decode([i]) for i in new]
     return found
 
@@ -210,7 +217,7 @@ def patch(reader: Reader) -> dict[str, Any]:
 @torch.no_grad()
 def measure(options: argparse.Namespace) -> dict:
     reader = Reader()
-    parts = [head] if options.quick else [head, heads, rules, weight, patch]
+    parts = [head] if options.quick else [head, heads, rules, circled, weight, patch]
     return {part.__name__: part(reader) for part in parts}
 
 

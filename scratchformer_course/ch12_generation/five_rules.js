@@ -1,5 +1,5 @@
 // Needs: real_model/model_figure.js
-// One beginning, five rules: SmolLM2 writes on by the rule that is chosen. What it has said before is
+// Two beginnings, five rules: SmolLM2 writes on by the rule that is chosen. What it has said before is
 // marked.
 
 course.define("fiveRules", () => {
@@ -16,11 +16,17 @@ course.define("fiveRules", () => {
 
   // ---- the figure ----
 
-  // rules: [name, the rule, what was recorded, as tokens]
-  function build({ text, rules, most }) {
+  // texts: a beginning, and a circle; rules: [name, the rule, what was recorded after each, as tokens]
+  function build({ texts, rules, most }) {
     const { newModelFigure, newWriteButton } = course.modelFigure;
     const names = rules.map(([name]) => name);
+    let written = [];
     const rule = choice("Rules", names, draw);
+    const place = choice("Where it begins", ["from the beginning", "from the circle"], (i) => {
+      if (writing.isWriting()) writing.element.click();
+      figure.fill(texts[i]);
+      recorded();
+    });
     const seed = seedField(0);
     const story = el("p.sx-text.sx-story", {
       tabindex: 0,
@@ -28,7 +34,6 @@ course.define("fiveRules", () => {
       "aria-label": "The text",
     });
     const counted = el("p.sx-caption");
-    let written = [];
 
     function draw() {
       const { begin, pieces } = written[rule.at()];
@@ -43,11 +48,12 @@ course.define("fiveRules", () => {
       const at = rule.at();
       const begin = figure.text();
       written[at] = { begin, pieces: [] };
+      const { pieces } = written[at];
       const settings = { rules: rules[at][1], seed: seed.get(), most, top: 0 };
       await figure.model.write(
         { text: begin, ...settings },
         (step) => {
-          written[at].pieces.push(step.text);
+          pieces.push(step.text);
           draw();
           story.scrollTop = story.scrollHeight;
         },
@@ -56,12 +62,14 @@ course.define("fiveRules", () => {
     }
 
     const recorded = () => {
-      written = rules.map(([, , pieces]) => ({ begin: text, pieces }));
+      const i = place.at();
+      written = rules.map(([, , said]) => ({ begin: texts[i], pieces: said[i] }));
       draw();
     };
     const writing = newWriteButton("Write", write, (words) => figure.say(words));
     const figure = newModelFigure(
-      { label: "A beginning", text, recorded },
+      { label: "A beginning", text: texts[0], recorded },
+      el("div.sx-bar.sx-rules", place.element),
       el("div.sx-bar.sx-rules", rule.element, seed.element, writing.element),
       story,
       counted,

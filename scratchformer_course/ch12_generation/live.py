@@ -1,4 +1,4 @@
-"""One beginning, five rules: what SmolLM2 writes by each of them."""
+"""Two beginnings, five rules: what SmolLM2 writes by each of them."""
 
 from html import escape
 
@@ -13,11 +13,12 @@ RUN = 4  # tokens that were said before, side by side, are marked
 def five_rules() -> LiveFigure:
     """The rules of the chapter, with what was recorded for each."""
     stored = load_measurements("real_endings")
-    text, rules = stored["settings"]["night"], stored["settings"]["rules"]
-    settings = {"text": text, "most": MOST, "rules": []}
-    settings["rules"] = [[name, rules[name], said] for name, said in stored["rules"].items()]
-    rows = [(escape(name), _marked(said)) for name, said in stored["rules"].items()]
-    still = f"{RECORDED}<p>{escape(text)} …</p>" + table(("rule", "SmolLM2 goes on"), rows)
+    texts = [stored["settings"][name] for name in ("night", "circle")]
+    said = {name: [stored[part][name] for part in ("rules", "circled")] for name in stored["rules"]}
+    rules = [[name, given, said[name]] for name, given in stored["settings"]["rules"].items()]
+    settings = {"texts": texts, "most": MOST, "rules": rules}
+    rows = [(escape(name), *map(_marked, pieces)) for name, pieces in said.items()]
+    still = RECORDED + table(("rule", *(f"{escape(text)} …" for text in texts)), rows)
     return LiveFigure("five_rules", settings, still)
 
 
