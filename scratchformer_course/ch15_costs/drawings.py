@@ -1,5 +1,5 @@
-"""Chapter 15's drawings: one reading, the account of a token; and those of training's page: a GPT,
-the memory of a step, a roofline."""
+"""Chapter 15's drawings: one reading, a roofline, the account of a token; and those of training's
+page: a GPT, the memory of a step, and the roofline with what was measured."""
 
 import math
 from statistics import median
@@ -113,10 +113,10 @@ def reading(d):
     d.text(238, 140, "and all of them again, for the next token", "muted", size=13)
 
 
-def roofline():
+def roofline(measured: bool = True):
     """Tokens a second against texts at once: both limits as lines, and what was measured as points.
 
-    The points are `lab.real_speed`'s.
+    Lines and points are `lab.real_speed`'s.
     """
     found = load_measurements("real_speed")
 
@@ -154,6 +154,17 @@ def roofline():
     turn = math.degrees(math.atan2(y(by_peak) - y(by_bandwidth), x(meet) - x(1)))
     d.text(x(5) - 4, y(5 * by_bandwidth) - 14, "bandwidth", "stream", 13, turn=round(turn))
     d.text_to(right, y(by_peak) - 12, "peak", "value", 13)
+    limits = (
+        "Tokens a second, all texts together, against the number of texts, both on logarithmic "
+        f"scales. A rising line is the limit of bandwidth: {by_bandwidth:.0f} for one text, and "
+        f"each further one as many again. A level line is the limit of the peak, {by_peak:.0f}. "
+        f"They meet at {meet:.0f} texts."
+    )
+    if not measured:
+        d.line([(x(meet), y(by_peak)), (x(meet), bottom)], "muted", 1, dashed=True)
+        d.text_to(x(meet) - 8, bottom - 14, "reading takes longer", "stream", 13)
+        d.texts(x(meet) + 66, bottom - 32, ("arithmetic", "takes longer"), down=18, colour="value", size=13)
+        return d.show(f"{limits} Left of there, reading takes longer, and right of it arithmetic.")
     for found, fill in ((products, 0.0), (steps, 0.9)):
         d.line([(x(k), y(rate)) for k, rate in found.items()], "token", 1.2, dashed=fill == 0)
         for k, rate in found.items():
@@ -164,23 +175,20 @@ def roofline():
     of = ", ".join(f"{rate:.0f} for {k}" for k, rate in steps.items())
     alone = ", ".join(f"{rate:.0f} for {k}" for k, rate in products.items())
     return d.show(
-        "Tokens a second, all texts together, against the number of texts, both on logarithmic "
-        f"scales. A rising line is the limit of bandwidth: {by_bandwidth:.0f} for one text, and "
-        f"each further one as many again. A level line is the limit of the peak, {by_peak:.0f}. "
-        f"They meet at {meet:.0f} texts. Below both lines are the measured points: {of}; and "
-        f"between these and the lines, what the products alone would allow: {alone}."
+        f"{limits} Below both lines are the measured points: {of}; and between "
+        f"these and the lines, what the products alone would allow: {alone}."
     )
 
 
-def account(spent: dict[str, list[float]]):
+def account(spent: dict[str, list[float]], sums: list[float]):
     """Where the milliseconds of a token go: as it is, and with parts of its work taken away.
 
-    `spent` has them of each round of `lab.real_speed`.
+    `spent` has them of each round of `lab.real_speed`, and `sums` of each of `lab.token_apart`.
     """
     took = {name: median(of) for name, of in spent.items()}
     token, products, read = took["token"], took["products"], took["read"]
     rest, between, summed = took["rest"], token - products, took["summed"]
-    d = Drawing(470, 296)
+    d = Drawing(470, 354)
     left, unit, high = 8, 6.3, 28
     at = left + unit * products
 
@@ -198,12 +206,15 @@ def account(spent: dict[str, list[float]]):
     bar(1, "A token as it is", token, of_token)
     bar(2, "Sums in place of its products", read, [("only reads", read, *reading)])
     bar(3, "Its products alone", products, [("", products, *multiplying)])
-    bar(4, "Neither sums nor products", rest, [("", rest, *small)], at)
-    d.line([(at, 70), (at, 286)], "muted", 1, dashed=True)
+    one_by_one = median(sums)
+    bar(4, "211 sums alone, one by one", one_by_one, [("", one_by_one, *reading)])
+    bar(5, "Neither sums nor products", rest, [("", rest, *small)], at)
+    d.line([(at, 70), (at, 344)], "muted", 1, dashed=True)
     return d.show(
         "Bars of milliseconds, to scale. The forecast, one sum over all weights: "
         f"{summed:.0f}. A token as it is: {token:.0f}, of which the products take "
         f"{products:.0f} and what is between them the rest. With sums in place of the products it "
-        f"takes {read:.0f}. The products alone take {products:.0f}. With neither sums nor products "
+        f"takes {read:.0f}. The products alone take {products:.0f}, and a sum of each of the 211 "
+        f"matrices, one by one, {one_by_one:.0f}. With neither sums nor products "
         f"it takes {rest:.0f}, about half of what lies between the products of the whole token."
     )
