@@ -132,9 +132,9 @@ def roofline():
     """Tokens a second against texts at once: both limits as lines, of a core of the lab."""
     d, x, y, meet, by_peak, words = _limits()
     d.line([(x(meet), y(by_peak)), (x(meet), BOTTOM)], "muted", 1, dashed=True)
-    d.text_to(x(meet) - 8, BOTTOM - 14, "reading takes longer", "stream", 13)
+    d.text_to(x(meet) - 8, BOTTOM - 53, "reading takes longer", "stream", 13)
     names = ("arithmetic", "takes longer")
-    d.texts(x(meet) + 66, BOTTOM - 32, names, down=18, colour="value", size=13)
+    d.texts(x(meet) + 66, BOTTOM - 62, names, down=18, colour="value", size=13)
     return d.show(f"{words} Left of there, reading takes longer, and right of it arithmetic.")
 
 
@@ -183,7 +183,7 @@ def _limits() -> _Roof:
         d.text(x(texts), BOTTOM + 16, f"{texts}", size=13)
     d.line([(LEFT, BOTTOM), (RIGHT, BOTTOM)], "muted", width=1.2)
     d.text(x(8), BOTTOM + 38, "texts at once", size=13)
-    d.text_from(LEFT + 6, TOP + 6, "tokens a second", size=13)
+    d.text_from(LEFT + 6, TOP + 13, "tokens a second", size=13)
     d.line([(x(1), y(by_bandwidth)), (x(meet), y(by_peak))], "stream", width=2.6)
     d.line([(x(meet), y(by_peak)), (RIGHT, y(by_peak))], "value", width=2.6)
     turn = math.degrees(math.atan2(y(by_peak) - y(by_bandwidth), x(meet) - x(1)))

@@ -81,7 +81,7 @@ def tab_speed() -> LiveFigure:
         ("bandwidth over bytes", f"{1 / reading:.1f}"),
         ("unpacking and multiplying alone", f"{1 / multiplying:.1f}"),
         ("both, one after the other", f"{foretold(0):.1f}"),
-        (f"and {alone} ms between the products", f"{foretold(alone):.1f}"),
+        (f"and {alone} ms between", f"{foretold(alone):.1f}"),
         ("measured: it writes", f"{found['written']:.1f}"),
     ]
     why = (
@@ -89,8 +89,7 @@ def tab_speed() -> LiveFigure:
         f"{1000 * reading:.0f} to read the weights, {1000 * multiplying:.0f} to unpack them and "
         f"multiply, and {1000 / found['written'] - 1000 * (reading + multiplying):.0f} for "
         f"everything else. With {alone} ms for that, the forecast is {off(alone)}; with {among}, "
-        f"it is {off(among)}. A prompt is read faster, at {found['read']:.0f} tokens a second, "
-        "because up to 16 of its tokens share each unpacking."
+        f"it is {off(among)}."
     )
     still = RECORDED + table(("tokens a second", "recorded, Node.js"), rows) + f"<p>{why}</p>"
     settings = {

@@ -19,7 +19,7 @@ course.define("tabSpeed", () => {
     "bandwidth over bytes": (of) => 1 / reading(of),
     "unpacking and multiplying alone": (of) => 1 / multiplying(of),
     "both, one after the other": (of) => 1 / (reading(of) + multiplying(of)),
-    [`and ${format(1000 * between, 0)} ms between the products`]: (of) =>
+    [`and ${format(1000 * between, 0)} ms between`]: (of) =>
       1 / (reading(of) + multiplying(of) + between),
     "measured: it writes": (of) => of.written,
   });

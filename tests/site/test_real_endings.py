@@ -67,7 +67,8 @@ def measure_the_tab(page):
     go.wait_for()
     assert page.evaluate(MISSING) == 1
     go.click()
-    until(page, f"{MISSING} === 0")
+    until(page, f"/bet is lost|won the bet/.test({TEXT})")
+    assert page.evaluate(MISSING) == 0
 
 
 def ask_and_switch(page):
