@@ -11,6 +11,8 @@ schedules  a constant rate and a cosine, each at the best of its rates on develo
 recipe     the time machine's model in 1,000 steps of its recipe, and with one thing changed at a
            time, each at the best of as many rates on development: the loss, and the head that looks
            back most
+longer     plain descent at its best rate, with longer steps for queries and keys, for positions,
+           and for both: the loss, and the head that looks back most
 births     the first 2,000 steps of the time machine's run, with two other seeds: the head that
            looks back most, and the loss without it
 """
@@ -62,6 +64,16 @@ CHANGES: dict[str, dict[str, Any]] = {  # one thing each, and the rates that go 
     "constant rate": {"schedule": "constant"},
     "four windows": {"batch": 4},
 }
+LONGER: dict[str, Any] = {  # the steps of these weights are multiplied
+    "optimizer": "descent",
+    "lr": 1.0,
+    "times": (10, 30, 100),
+    "parts": {
+        "both": ("queries and keys", "positions"),
+        "queries and keys": ("queries and keys",),
+        "positions": ("positions",),
+    },
+}
 SCORED_ON = 20_001  # characters of the validation split: those of the page's curve
 CHOSEN_ON = 30_001  # characters of the development split
 BIRTHS, BORN_SEEDS = (100, 300, 500, 750, 1000, 1500, 2000), (1, 2)  # steps that are looked at
@@ -70,6 +82,7 @@ SETTINGS: dict[str, Any] = {
     "batch": SIZES | BATCH,
     "schedules": SIZES | SCHEDULES,
     "recipe": time_machine.SIZES | RECIPE | {"changes": CHANGES, "scored_on": SCORED_ON},
+    "longer": time_machine.SIZES | RECIPE | LONGER | {"scored_on": SCORED_ON},
     "births": time_machine.SIZES | BORN | {"looked_at": BIRTHS, "seeds": BORN_SEEDS},
 }
 
@@ -173,11 +186,27 @@ def recipe_run(splits: dict, V: int, shorter: int, change: dict, split: str, lr:
     if told["optimizer"] != "AdamW":
         kept = 0.9 * (told["optimizer"] == "momentum")
         optimizer = torch.optim.SGD(model.parameters(), momentum=kept)
+    lengthen(model, optimizer, told.get("longer", ()), told.get("times", 1))
     steps, warmup = max(2, told["steps"] // shorter), told["warmup"] // shorter
     for rate in scheduled(told["schedule"], lr, steps, warmup):
         step(model, optimizer, ids, told["batch"], rate, generator)
     loss = evaluate(model, scored, model.context_length)
     return [round(loss, 4), round(looks_back(model, scored).max().item(), 3)]
+
+
+def lengthen(model: GPT, optimizer: torch.optim.Optimizer, parts: tuple, times: float) -> None:
+    """Multiply the slopes of some weights, after the clip, before each step of the optimiser."""
+    rows = 2 * model.config.d_model  # those of queries and keys, before those of the values
+    chosen = [model.wpe.weight] if "positions" in parts else []
+    if "queries and keys" in parts:
+        chosen += [p for name, p in model.named_parameters() if "c_attn" in name]
+
+    def longer(*_: object) -> None:
+        for p in chosen:
+            if p.grad is not None:
+                p.grad[: len(p) if p is model.wpe.weight else rows] *= times
+
+    optimizer.register_step_pre_hook(longer)
 
 
 def recipe_part(splits: dict, V: int, shorter: int) -> dict:
@@ -195,6 +224,27 @@ def recipe_part(splits: dict, V: int, shorter: int) -> dict:
         result["validation"][name] = [run("validation", float(best), seed) for seed in SEEDS]
         print(name, tried, result["validation"][name], flush=True)
     return result
+
+
+def longer_part(splits: dict, V: int, shorter: int) -> dict:
+    """How often the steps of both parts are multiplied -> the loss on development; at the best of
+    them, for both parts and for each alone, [loss, weight] of three seeds on validation."""
+    ids, scored = splits["validation"]
+    splits = splits | {"validation": (ids, scored[:SCORED_ON])}
+
+    def run(split: str, parts: tuple, times: int, seed: int) -> list[float]:
+        change = {"optimizer": LONGER["optimizer"], "longer": parts, "times": times}
+        return recipe_run(splits, V, shorter, change, split, LONGER["lr"], seed)
+
+    both, tried = LONGER["parts"]["both"], {}
+    for times in LONGER["times"]:
+        tried[times] = run("development", both, times, 0)[0]
+        print(times, tried[times], flush=True)
+    best, result = min(tried, key=tried.__getitem__), {}
+    for name, parts in LONGER["parts"].items():
+        result[name] = [run("validation", parts, best, seed) for seed in SEEDS]
+        print(name, result[name], flush=True)
+    return {"development": tried, "best": best, "validation": result}
 
 
 @torch.no_grad()
@@ -247,6 +297,7 @@ PARTS = {
     "batch": partial(measure, batch_part),
     "schedules": partial(measure, schedules_part),
     "recipe": partial(measure, recipe_part),
+    "longer": partial(measure, longer_part),
     "births": partial(measure, births_part),
 }
 main = runs.script(__doc__, "settings", PARTS, SETTINGS, threads=1)

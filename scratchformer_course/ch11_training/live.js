@@ -94,7 +94,7 @@ course.define("ch11_training", () => {
       el("svg:svg", { viewBox: "0 0 1 1", preserveAspectRatio: "none", "aria-hidden": "true" }, [
         way(path),
       ]),
-      el("span.sx-axis-name", "loss, in nats a character"),
+      el("span.sx-axis-name", "loss in nats; below, a place for each snapshot"),
       numbers,
       lines,
       dot,

@@ -1,4 +1,4 @@
-"""A valley, for momentum; and one model at many steps of its training, under one slider.
+"""A valley, for momentum and AdamW; and one model at many steps of its training, under one slider.
 
 Of `time_machine` the page computes attention, text and losses of the step that a reader chooses, by
 `model.js`, from that step's weights. Weights of a step are unpacked when it is first shown.
@@ -18,36 +18,56 @@ from scratchformer_course.kit.figure import LiveFigure
 from scratchformer_course.kit.figure.still import plain_table
 from scratchformer_course.page_model.description import describe
 
-START, STEEP, STEPS = (10.0, 1.0), (1.0, 25.0), 20  # chapter 11's valley, and the steps taken in it
+START, STEEP, STEPS = (10.0, 1.0), 25.0, 20  # chapter 11's valley, and the steps taken in it
 LEVELS = (2, 8, 20, 40, 70)  # lines of equal loss
+RATES = [5e-4, 7e-4, 0.001, 0.0015, 0.002, 0.003, 0.005, 0.007, 0.01, 0.015, 0.02, 0.03, 0.04, 0.05]
+RATES += [0.06, 0.07, 0.08, 0.09, 0.1, 0.11, 0.12, 0.13, 0.14, 0.15, 0.2, 0.3, 0.4, 0.5]
+STEEPER = [25, 40, 60, 100, 150, 250, 400, 600, 1000, 1500, 2500]
+FIRST = {"descent": 0.07, "adamw": 0.3}  # the rates that the figure begins with
 WRITTEN, STILL_WRITTEN, STILL_ROWS = 100, 22, 6  # characters, and rows of the still table
 
 
-def descend(rate: float, keep: float) -> list[tuple[float, float]]:
+def descend(rate: float, keep: float, steep: float = STEEP) -> list[tuple[float, float]]:
     """The places of a descent in the valley with this rate and momentum, the start among them."""
     (a, b), sums = START, (0.0, 0.0)
     places = [(a, b)]
     for _ in range(STEPS):
-        sums = (keep * sums[0] + STEEP[0] * a, keep * sums[1] + STEEP[1] * b)
+        sums = (keep * sums[0] + a, keep * sums[1] + steep * b)
         a, b = a - rate * sums[0], b - rate * sums[1]
         places.append((a, b))
     return places
 
 
+def adamw(rate: float, steep: float = STEEP) -> list[tuple[float, float]]:
+    """The places of AdamW at this rate, without decay."""
+    weights = []
+    for w, slope in zip(START, (1.0, steep), strict=True):
+        m, v, places = 0.0, 0.0, [w]
+        for t in range(1, STEPS + 1):
+            m, v = 0.9 * m + 0.1 * slope * w, 0.95 * v + 0.05 * (slope * w) ** 2
+            w -= rate * m / (1 - 0.9**t) / ((v / (1 - 0.95**t)) ** 0.5 + 1e-8)
+            places.append(w)
+        weights.append(places)
+    return list(zip(*weights, strict=True))
+
+
 def valley() -> LiveFigure:
-    """Sliders for a rate and a momentum, and the path of twenty steps with them."""
-    d = Drawing(480, 396)
-    runs = (("plain descent, rate 0.07", 0.07, 0.0), ("momentum 0.5, rate 0.1", 0.1, 0.5))
+    """Rate, momentum and steepness, AdamW's switch, and the path of twenty steps with them."""
+    d = Drawing(480, 596)
+    runs = {
+        "plain descent, rate 0.07": descend(0.07, 0.0),
+        "momentum 0.5, rate 0.1": descend(0.1, 0.5),
+        "AdamW, rate 0.3": adamw(0.3),
+    }
     far = []
-    for (name, rate, keep), top in zip(runs, (0, 200), strict=True):
+    for (name, places), top in zip(runs.items(), (0, 200, 400), strict=True):
         x, y, wide, high = 100, top + 106, 33.0, 36.0  # the lowest point, and 1 of each weight
         for level in LEVELS:
-            rx, ry = wide * (2 * level) ** 0.5, high * (2 * level / STEEP[1]) ** 0.5
+            rx, ry = wide * (2 * level) ** 0.5, high * (2 * level / STEEP) ** 0.5
             turns = [math.tau * i / 72 for i in range(73)]
             ellipse = [(x + rx * math.cos(t), y + ry * math.sin(t)) for t in turns]
             for part in _inside(ellipse):
                 d.line(part, "muted", width=0.8)
-        places = descend(rate, keep)
         points = [(x + wide * a, y - high * b) for a, b in places]
         d.line(points, "query", width=1.2)
         for i, point in enumerate(points):
@@ -56,14 +76,19 @@ def valley() -> LiveFigure:
         d.text_from(4, top + 8, f"{name}: {far[-1]:.2f} from the lowest point (×)", bold=True)
         d.text(x, y, "×", "key", size=20)
     still = d.svg(
-        "Twice the same long, narrow valley and a path of twenty steps from the right, with dots "
-        "that shrink. Plain descent swings from wall to wall in shrinking jumps, then creeps along "
-        f"the floor and stops {far[0]:.2f} before the lowest point. Momentum swings wider at "
+        "Three times the same long, narrow valley and a path of twenty steps from the right, with "
+        "dots that shrink. Plain descent swings from wall to wall in shrinking jumps, then creeps "
+        f"along the floor and stops {far[0]:.2f} before the lowest point. Momentum swings wider at "
         "first, soon stays on the floor and moves along it in longer steps: it ends "
-        f"{far[1]:.2f} from the lowest point."
+        f"{far[1]:.2f} from the lowest point. AdamW takes nearly equal steps, in a wide curve "
+        f"about the floor, and is still {far[2]:.2f} away."
     )
-    said = "<p>Where JavaScript runs, sliders set rate and momentum. Here are two settings.</p>"
-    settings = {"start": START, "steep": STEEP, "steps": STEPS, "levels": LEVELS}
+    said = (
+        "<p>Where JavaScript runs, sliders set rate, momentum and steepness, and a switch changes "
+        "to AdamW. Here are three settings.</p>"
+    )
+    settings = {"start": START, "steps": STEPS, "levels": LEVELS, "first": FIRST}
+    settings |= {"rates": RATES, "steeper": STEEPER}
     return LiveFigure("valley", settings, said + still)
 
 
@@ -134,7 +159,7 @@ def _curve(steps: list[int], losses: list[float], counted: list[list]) -> str:
         anchor = "end" if i == len(steps) - 1 else "middle"
         d.text(x[i], 222, f"{steps[i]:,}", size=13, anchor=anchor)
     d.text_from(0, 10, "loss, in nats a character", size=13)
-    d.text((left + right) / 2, 244, "steps of training", size=13)
+    d.text((left + right) / 2, 244, "steps of training, a place for each snapshot", size=13)
     for at, loss in ((y[0], losses[0]), (y[-1], losses[-1])):
         d.text_to(left - 4, at, f"{loss:.1f}", size=13)
     baselines = ", ".join(f"{name} {loss:.2f}" for name, loss in counted)

@@ -1,39 +1,68 @@
-// A descent into a long, narrow valley: the reader sets the rate, and how much of the running sum of
-// slopes each step keeps (momentum).
+// A descent into a long, narrow valley: the reader sets the rate, how much of the running sum of
+// slopes each step keeps (momentum), and how steep the second weight's direction is; or AdamW takes
+// the steps.
 
 course.define("valley", () => {
-  const { el, drawing, circle, path, words, slider, sliderOver, player } = course.live;
-  const { describe, newStatus, format, listOf } = course.live;
-  const AT = ([w1, w2]) => [100 + 34 * w1, 110 - 40 * w2]; // pixels
+  const { el, drawing, circle, path, words, slider, sliderOver, player, newSwitch } = course.live;
+  const { describe, newStatus, format, grouped, listOf } = course.live;
+  const AT = ([w1, w2]) => [100 + 34 * w1, 110 - 40 * w2].map(near); // pixels
+  const near = (pixel) => Math.max(-1e5, Math.min(1e5, pixel)); // a browser draws no 1e60
   const FAR = 1000; // beyond it, a distance is not worth telling
 
-  // Places [w1, w2], the first of them `start`
-  function descend(rate, keep, { start, steep, steps }) {
+  // Places [w1, w2], the first of them `start`, of which move(slopes, t) gives the steps
+  function walk({ start, steps }, steep, move) {
     const places = [start];
-    let v = [0, 0];
-    for (let step = 0; step < steps; step++) {
-      const w = places[step];
-      v = v.map((sum, i) => keep * sum + steep[i] * w[i]);
-      places.push(w.map((weight, i) => weight - rate * v[i]));
+    for (let t = 1; t <= steps; t++) {
+      const [w1, w2] = places[t - 1];
+      const step = move([w1, steep * w2], t);
+      places.push([w1 - step[0], w2 - step[1]]);
     }
     return places;
   }
 
+  function descend(rate, keep, steep, settings) {
+    let sums = [0, 0];
+    return walk(settings, steep, (slopes) => {
+      sums = sums.map((sum, i) => keep * sum + slopes[i]);
+      return sums.map((sum) => rate * sum);
+    });
+  }
+
+  // Without decay
+  function adamw(rate, steep, settings) {
+    let m = [0, 0];
+    let v = [0, 0];
+    return walk(settings, steep, (slopes, t) => {
+      m = m.map((mean, i) => 0.9 * mean + 0.1 * slopes[i]);
+      v = v.map((mean, i) => 0.95 * mean + 0.05 * slopes[i] ** 2);
+      const usual = v.map((mean) => Math.sqrt(mean / (1 - 0.95 ** t)) + 1e-8);
+      return m.map((mean, i) => (rate * mean) / (1 - 0.9 ** t) / usual[i]);
+    });
+  }
+
   function build(settings) {
-    const { steps, steep, levels } = settings;
-    const show = (hundredths) => format(hundredths / 100, 3).replace(/0$/, "");
-    const rate = slider("Rate", { min: 0.5, max: 14, value: 7, step: 0.5, show }, draw);
+    const { steps, levels, rates, steeper, first } = settings;
+    const placeOf = (wanted) => rates.indexOf(wanted);
+    const own = [first.descent, first.adamw].map(placeOf); // the place of each way's rate
+    const rate = sliderOver("Rate", rates.map(String), draw, own[0]);
+    const show = (hundredths) => format(hundredths / 100, 2);
     const keep = slider("Momentum (keep)", { max: 95, value: 0, step: 5, show }, draw);
+    const steepness = sliderOver("Steepness", steeper.map(grouped), draw);
+    const byAdamW = newSwitch("AdamW", change);
     const seen = sliderOver("Steps", listOf(steps + 1, String), moved, steps);
     const play = player(seen, () => (seen.get() + 1) % (steps + 1), "Next step");
     const status = newStatus();
     const drawn = el("svg:g");
     const [cx, cy] = AT([0, 0]);
-    const lines = levels.map((level) => {
-      const [rx, ry] = [34, 40].map((unit, i) => unit * Math.sqrt((2 * level) / steep[i]));
-      return el("svg:ellipse", { cx, cy, rx, ry });
-    });
+    const lines = levels.map(() => el("svg:ellipse", { cx, cy }));
     const svg = drawing(480, 220, { class: "sx-valley" }, [lines, words("×", cx, cy + 6), drawn]);
+
+    // Each way takes up the rate that it had
+    function change(isOn) {
+      own[isOn ? 0 : 1] = rate.get();
+      keep.element.querySelector("input").disabled = isOn;
+      rate.set(own[isOn ? 1 : 0]);
+    }
 
     function moved() {
       draw();
@@ -41,7 +70,15 @@ course.define("valley", () => {
     }
 
     function draw() {
-      const places = descend(rate.get() / 100, keep.get() / 100, settings);
+      const steep = steeper[steepness.get()];
+      const chosen = rates[rate.get()];
+      const places = byAdamW.box.checked
+        ? adamw(chosen, steep, settings)
+        : descend(chosen, keep.get() / 100, steep, settings);
+      lines.forEach((line, i) => {
+        line.setAttribute("rx", 34 * Math.sqrt(2 * levels[i]));
+        line.setAttribute("ry", 40 * Math.sqrt((2 * levels[i]) / steep));
+      });
       const points = places.slice(0, seen.get() + 1).map(AT);
       const dots = points.map(([x, y], i) => circle(x, y, 5 - i / 7));
       drawn.replaceChildren(el("svg:path", { d: path(points) }), ...dots);
@@ -52,10 +89,10 @@ course.define("valley", () => {
     }
 
     draw();
-    const sliders = [rate, keep, seen].map(({ element }) => element);
-    return el("div.sx-descent", svg, sliders, play.button, status);
+    const sliders = [rate, keep, steepness, seen].map(({ element }) => element);
+    return el("div.sx-descent", svg, sliders, byAdamW.element, play.button, status);
   }
 
   course.figures.valley = build;
-  return { descend };
+  return { descend, adamw };
 });

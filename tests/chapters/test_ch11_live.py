@@ -13,7 +13,7 @@ from scratchformer.generation import generate
 from scratchformer.models import GPT, GPTConfig
 from scratchformer.models.heads import silenced
 from scratchformer.tokenizers import CharTokenizer
-from scratchformer_course.ch11_training.live import descend, valley
+from scratchformer_course.ch11_training.live import adamw, descend, valley
 from scratchformer_course.ch11_training.stored_steps import load_checkpoints, training_record
 from scratchformer_course.page_model import describe
 from tests.node import Node
@@ -85,11 +85,27 @@ def test_the_number_below_a_map_is_its_largest_mean_weight_at_one_of_four_distan
     assert in_node("return time.lookBack([1], 1).weight") == 0
 
 
-def test_the_path_in_the_valley_is_pythons_at_every_rate_and_momentum():
-    pairs = [(0.07, 0.0), (0.1, 0.5), (0.085, 0.0), (0.005, 0.95), (0.14, 0.3)]
-    body = "return input.pairs.map(([rate, keep]) => valley.descend(rate, keep, input.settings))"
-    paths = in_node(body, pairs=pairs, settings=valley().settings)
-    for shown, pair in zip(paths, pairs, strict=True):
+def test_the_path_in_the_valley_is_pythons_at_every_rate_momentum_and_steepness():
+    runs = [(0.07, 0.0, 25.0), (0.1, 0.5, 25.0), (0.005, 0.95, 60.0), (0.5, 0.3, 2500.0)]
+    steps = [(0.3, 25.0), (0.0005, 100.0), (0.5, 2500.0)]
+    body = """const { runs, steps, settings } = input;
+    return [
+      ...runs.map(([rate, keep, steep]) => valley.descend(rate, keep, steep, settings)),
+      ...steps.map(([rate, steep]) => valley.adamw(rate, steep, settings)),
+    ];"""
+    paths = in_node(body, runs=runs, steps=steps, settings=valley().settings)
+    expected = [descend(*run) for run in runs] + [adamw(*run) for run in steps]
+    for shown, ours in zip(paths, expected, strict=True):
         assert len(shown) == 21
-        for place, expected in zip(shown, descend(*pair), strict=True):
-            assert place == pytest.approx(expected, rel=1e-9)
+        for place, wanted in zip(shown, ours, strict=True):
+            assert place == pytest.approx(wanted, rel=1e-9)
+
+
+def test_adamws_path_does_not_move_as_the_valley_gets_steeper_and_the_others_leave_it():
+    steeper = map(float, valley().settings["steeper"])
+    for steep in steeper:
+        for place, wanted in zip(adamw(0.3, steep), adamw(0.3), strict=True):
+            assert place == pytest.approx(wanted, abs=1e-7)
+    for rate, keep in (0.07, 0.0), (0.1, 0.5):
+        assert max(map(abs, descend(rate, keep)[-1])) < 3
+        assert max(map(abs, descend(rate, keep, 60.0)[-1])) > 50

@@ -188,6 +188,13 @@ def explode(page: Any) -> None:
     fill(page, Look_at_block=12)
 
 
+def steepen(page: Any) -> None:
+    """AdamW in the steepest valley, of which plain descent has flown out."""
+    press(page, "Next step")
+    fill(page, Steepness=10)
+    page.get_by_role("switch", name="AdamW").check()
+
+
 def one_head_and_its_plus(page: Any) -> None:
     """A rung with a head, and with the plus signs, which do nothing before."""
     page.get_by_role("switch", name="plus signs").click()
@@ -295,12 +302,13 @@ STORED = {
     "rung_switches": one_head_and_its_plus,
     "two_scenes": switch_a_head_off,
     "time_machine": doing(Steps_of_training=15),
-    "valley": doing("Next step", Rate=10),
+    "valley": steepen,
     # as many gaps as fit, and words that the model does not know
     "fill_gaps": doing(English="a _ _ must _ _ the tiger", German="_ _ _ Donaudampfschiff"),
     "turned_texts": doing(Object_first=3),
     "two_sentences": turn_the_actor,
     "wager": fill_the_card,
+    "hidden_source": doing("small"),
     "spoken_words": doing("prudently"),
     "swapped_halves": doing("halves swapped", "prudently"),
     "law": doing("Train it", "Show all sizes"),
