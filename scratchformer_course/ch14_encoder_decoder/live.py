@@ -1,17 +1,35 @@
-"""A recording, what one head of Whisper reads of it, and the same with its halves swapped."""
+"""A translation whose source can be hidden, and a recording, with what a head of Whisper reads."""
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
 import numpy as np
+from torch import Tensor
 
 from scratchformer_course.ch14_encoder_decoder.hearing import alignment, read_wav
 from scratchformer_course.kit.figure.live_figure import LiveFigure
 from scratchformer_course.kit.figure.still import table
 
 BARS, START = 355, 2  # bars of loudness, one for each step of the map; "John" is shown first
+
+
+def hidden_source(
+    words: Sequence[str], states: Sequence[tuple[Sequence[str], Tensor]]
+) -> LiveFigure:
+    """A translation and what each of its words reads, with each of the source's `words` hidden.
+
+    A state is what is written, and a row of weights (S,) for each of its words: the first with
+    nothing hidden, and one for each of `words`.
+    """
+    shown = [
+        {"said": list(said), "rows": (100 * rows).round().int().tolist()} for said, rows in states
+    ]
+    still = "<p>This figure is live where JavaScript runs: there a press hides an English word.</p>"
+    reads = zip(map(escape, shown[0]["said"]), shown[0]["rows"], strict=True)
+    still += table(("", *map(escape, words)), [(word, *row) for word, row in reads])
+    return LiveFigure("hidden_source", {"words": list(words), "states": shown}, still)
 
 
 def spoken_words(stored: Mapping[str, Any]) -> LiveFigure:

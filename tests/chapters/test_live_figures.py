@@ -264,6 +264,13 @@ def bends_of_a_sum(draw):
         )
 
 
+@figure("ch14_encoder_decoder/hidden_source", "F.most", 0)
+def words_that_german_ones_read(draw):
+    for _ in range(50):
+        rows = [[draw.randrange(101) for _ in range(8)] for _ in range(draw.randrange(8))]
+        yield (rows,), [row.index(max(row)) for row in rows]
+
+
 @figure("ch14_encoder_decoder", "F.swap", 0)
 def parts_of_a_recording(draw):
     for _ in range(50):

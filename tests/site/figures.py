@@ -308,6 +308,7 @@ STORED = {
     "turned_texts": doing(Object_first=3),
     "two_sentences": turn_the_actor,
     "wager": fill_the_card,
+    "hidden_source": doing("small"),
     "spoken_words": doing("prudently"),
     "swapped_halves": doing("halves swapped", "prudently"),
     "law": doing("Train it", "Show all sizes"),

@@ -47,6 +47,7 @@ TOLD = {
     "two_sentences": lambda _: [
         "say different things, and their cosine is 0.991. You have fooled it"
     ],
+    "hidden_source": lambda _: ["Without “small” it writes: der Hund kann die Katze sehen"],
     "spoken_words": lambda settings: [
         f"it writes prudently, the head reads most at {settings['instants'][0][14]:.2f} s"
     ],
