@@ -30,23 +30,31 @@ def road(d):
     d.texts(198, y + 38, ("x + attention(x)", "x + both"), right=192, colour="stream")
 
 
-@drawing(470, 300, size=13)
+@drawing(470, 196, size=13)
 def feed_forward(d):
-    """Three columns, one for each of the words old, king, sleeps. In each a vector of 32 numbers
-    widens to 128, is bent by GELU there, and narrows to 32 again. The three columns have the same
-    weights, and no arrow leads from one to another: the network works on each word alone.
+    """The word king has three numbers: royal 1, aged 1, asleep 1. Below stand two rows of weights
+    and a bias, hush 1, 0, 1, minus 1 and bow 1, minus 1, 0, 0: they make the sums 1 and 0, which
+    are bent and remain 1 and 0. From each an arrow leads to what a column writes: 1 times hush, 0
+    times bow.
     """
-    for x, word in ((86, "old"), (235, "king"), (384, "sleeps")):
-        d.text(x, 20, word, "token", bold=True, size=15)
-        d.arrow(x, 32, x, 56, "stream")
-        d.box(x - 64, 138, 128, 30, "128, bent by GELU", "ink", 0.07)
-        for top, y, wide_y, matrix in ((58, 84, 136, "c_fc"), (222, 220, 168, "c_proj")):
-            d.box(x - 22, top, 44, 26, 32, "stream", 0.2)
-            for side in (-1, 1):
-                d.line([(x + 22 * side, y), (x + 64 * side, wide_y)], "muted", width=1.2)
-            d.text(x, (y + wide_y) / 2 + (2 if top < 100 else 0), matrix, mono=True)
-        d.arrow(x, 250, x, 272, "stream")
-    d.text(235, 288, "the same weights for every word, no arrow between words")
+    d.texts(84, 14, ("royal", "aged", "asleep"), right=52, colour="muted")
+    d.text_to(52, 42, "king", "token", bold=True, size=15)
+    d.cells(60, 28, [(1, 1, 1)], (48, 28), ("stream", 0.2), step=(52, 40))
+    d.text(244, 76, "bias", "muted")
+    d.arrow(136, 60, 136, 84, "stream")
+    rules = ("hush", ("1", "0", "1"), "−1", 1), ("bow", ("1", "−1", "0"), "0", 0)
+    for y, (name, weights, bias, level) in zip((104, 142), rules, strict=True):
+        d.text_to(52, y, name)
+        d.cells(60, y - 14, [weights], (48, 28), ("ink", 0.07), step=(52, 40))
+        d.box(226, y - 14, 36, 28, bias, "ink", 0.07, dashed=True)
+        d.flow([(282, y - 14, 30, 28, level), (350, y - 14, 30, 28, level)], fill=0.07)
+        d.arrow(264, y, 280, y)
+        d.arrow(382, y, 398, y)
+        d.text_from(402, y, f"+ {level} · {name}", "stream")
+    d.text(331, 76, "bend", "muted")
+    for x, matrix, does in ((136, "c_fc", "a row asks"), (418, "c_proj", "a column writes")):
+        d.text(x, 170, matrix, mono=True)
+        d.text(x, 187, does, "muted")
 
 
 @drawing(470, 200, size=13)

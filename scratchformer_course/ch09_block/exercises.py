@@ -6,6 +6,7 @@ import torch
 from torch import nn
 
 from scratchformer.attention import MultiHeadAttention, causal_mask
+from scratchformer_course.ch09_block.by_hand import CHANNELS, WORDS, sentence, set_by_hand
 from scratchformer_course.kit.checks import exercise, expect, number, which
 from scratchformer_course.kit.checks.cases import drawn, normal
 from scratchformer_course.kit.checks.mistakes import edits
@@ -190,15 +191,19 @@ TransformerBlock = exercise(
 )
 
 
-WORD = "article adjective noun verb royal aged asleep hush".split()  # the channels of a word
-
-
 def right_only_the_king(C):
     weight = torch.zeros(C)
-    weight[[2, 4, 6]] = 12  # noun, royal, asleep
-    return weight, -30.0  # 36 - 30 for the king, 24 - 30 at most for others
+    weight[[2, 4, 6]] = 12
+    return weight, -30.0
 
 
+def _hear(what, level, is_due):
+    gets = f"{what} gets a hush of {level:.2f}"
+    expect(not is_due or level > 0.5, f"Too quiet: {gets}, but more than 0.5 is wanted.")
+    expect(is_due or level < 0.1, f"Too loud: {gets}, but less than 0.1 is wanted.")
+
+
+@torch.no_grad()
 def judge_only_the_king(call):
     weight, bias = call(8).like((torch.zeros(8), 0.0))
     expect(weight.shape == (8,), f"`weight` has shape {tuple(weight.shape)}, expected (8,).")
@@ -207,45 +212,43 @@ def judge_only_the_king(call):
     words = torch.tensor([[*kind, *has, 0.0] for kind, has in pairs]).repeat(2, 1)  # (64, 8)
     noise = 0.1 * _random(11, 32, 8).clamp(-1, 1)  # attention and norms are never exact
     x = words + torch.cat((noise, -noise))
-    hush = (x @ weight.float() + bias).relu()
+    hush = (x @ weight.float() + bias).relu() / 4
     is_king = words[:, [2, 4, 6]].sum(dim=1) == 3
     for word, level, is_due in zip(words.tolist(), hush.tolist(), is_king.tolist(), strict=True):
-        what = ", ".join(name for name, has in zip(WORD, word, strict=True) if has)
-        gets = f"a word with {what} gets {level:.2f}"
-        expect(not is_due or level > 0.5, f"Too quiet: {gets}, but more than 0.5 is wanted.")
-        expect(is_due or level < 0.1, f"Too loud: {gets}, but less than 0.1 is wanted.")
+        has = ", ".join(name for name, has in zip(CHANNELS, word, strict=True) if has)
+        _hear(f"a word with {has}", level, is_due)
+
+    block, stream = set_by_hand(RightTransformerBlock(8, 1)), sentence()[None]
+    block.mlp.c_fc.weight[0], block.mlp.c_fc.bias[0] = weight.float(), bias
+    for after in ("after one block", "after two blocks"):
+        stream = block(stream)
+        for word, level in zip(WORDS, stream[0, :, 7].tolist(), strict=True):
+            _hear(f"{after} *{word}*", level, word == "king")
     king, others = hush[is_king].min(), hush[~is_king].max()
-    return f"A sleeping king gets {king:.2f}, all others at most {others:.2f}."
-
-
-def _of_a_beggar(rule):
-    """What a third of the rule makes of a noun that is asleep, before the bend."""
-    weight, bias = rule(8)
-    return (weight[[2, 6]].sum() + bias) / 3
+    return f"A sleeping king gets a hush of {king:.2f}, all others at most {others:.2f}."
 
 
 only_the_king = exercise(
     "9.4",
-    "only_the_king(C) -> weight (C,) and bias, so that relu(x @ weight + bias) is above 0.5 where "
-    "a word x is a noun, royal and asleep, and below 0.1 elsewhere. C = 8.",
+    "only_the_king(C) -> weight (C,) and bias, so that relu(x @ weight + bias) / 4 is above 0.5 "
+    "where a word x is a noun, royal and asleep, and below 0.1 elsewhere. C = 8.",
     judge=judge_only_the_king,
     right=[right_only_the_king],
     hints=[
         "Which three channels does the sleeping king have, and which of them are missing in a "
         "sleeping beggar, and in a king who is awake?",
         "Give three channels the same weight w. The sum is 3w for the king, and at most 2w for all "
-        "others: which bias lies between them?",
+        "others: which bias lies between them? A larger w leaves more room.",
     ],
-    question=number(
-        "A rule gives noun, royal and asleep a weight of 4 each, and has a bias of −10. A word is "
-        "a noun and asleep, but not royal. What does the rule make of it, before the bend?",
-        _of_a_beggar,
-        digits=0,
+    question=which(
+        "[2, 4, 6] -> [4, 6]\n12 -> 8\n-30.0 -> -10.0",  # the figure's rule
+        others=["-30.0 -> 0.0", "-30.0 -> -37.0"],
     ),
     mistakes=edits(
         right_only_the_king,
         {
-            "[2, 4, 6] -> [4, 6]\n-30.0 -> -18.0": "Too loud: a word with article, royal, asleep",
+            "[2, 4, 6] -> [4, 6]\n12 -> 8\n-30.0 -> -10.0": "Too loud: a word with article, royal, "
+            "asleep",
             "-30.0 -> 0.0": "Too loud: a word with article, asleep",
             "-30.0 -> -37.0": "Too quiet: a word with noun, royal",
             "= 12 -> = 12; weight[6] = -12\n-30.0 -> -18.0": "Too loud: a word with noun, royal",

@@ -1,8 +1,10 @@
-"""Chapter 15's drawings: one reading, the account of a token; and those of training's page: a GPT,
-the memory of a step, a roofline."""
+"""Chapter 15's drawings: one reading, a roofline, the account of a token; and those of training's
+page: a GPT, the memory of a step, and the roofline with what was measured."""
 
 import math
+from collections.abc import Callable
 from statistics import median
+from typing import NamedTuple
 
 from scratchformer_course.kit.canvas import Drawing, drawing
 from scratchformer_course.measurements import load_measurements
@@ -15,6 +17,8 @@ COUNTS = {  # of parts() as it is shown
     "feed-forward": 18_672,
     "together": 91_104,
 }
+
+(LEFT, RIGHT), (BOTTOM, TOP) = (54, 440), (258, 16)  # of 1 and 128 texts; of 10 and 2,000
 
 
 def parts():
@@ -113,74 +117,96 @@ def reading(d):
     d.text(238, 140, "and all of them again, for the next token", "muted", size=13)
 
 
+class _Roof(NamedTuple):
+    """Axes with both limits: the places of so many texts and of a rate, and the limits in words."""
+
+    drawing: Drawing
+    x: Callable[[float], float]
+    y: Callable[[float], float]
+    meet: float  # texts
+    by_peak: float  # tokens a second
+    words: str
+
+
 def roofline():
-    """Tokens a second against texts at once: both limits as lines, and what was measured as points.
+    """Tokens a second against texts at once: both limits as lines, of a core of the lab."""
+    d, x, y, meet, by_peak, words = _limits()
+    d.line([(x(meet), y(by_peak)), (x(meet), BOTTOM)], "muted", 1, dashed=True)
+    d.text_to(x(meet) - 8, BOTTOM - 53, "reading takes longer", "stream", 13)
+    names = ("arithmetic", "takes longer")
+    d.texts(x(meet) + 66, BOTTOM - 62, names, down=18, colour="value", size=13)
+    return d.show(f"{words} Left of there, reading takes longer, and right of it arithmetic.")
 
-    The points are `lab.real_speed`'s.
-    """
+
+def roofline_measured():
+    """The roofline with what `lab.real_speed` has measured as points."""
     found = load_measurements("real_speed")
-
-    def middle(name: str) -> float:
-        return median(found["texts"][name]) / 1000  # seconds
-
-    many = found["settings"]["texts"]
+    d, x, y, *_, words = _limits()
     steps, products = (
-        {k: k / middle(f"{what} {k}") for k in many} for what in ("step", "products")
+        {k: 1000 * k / median(found["texts"][f"{what} {k}"]) for k in found["settings"]["texts"]}
+        for what in ("step", "products")
     )
-    by_bandwidth = 1 / middle("summed")
-    by_peak = 1e9 * median(found["peak"]) / (2 * found["weights_bytes"] / 4)
-    d = Drawing(470, 316)
-    (left, right), (bottom, top) = (54, 440), (258, 16)  # of 1 and 128 texts; of 10 and 2,000
-    most_texts, least, most = 128, 10, 2000
-
-    def x(texts):
-        return left + (right - left) * math.log(texts) / math.log(most_texts)
-
-    def y(rate):
-        return bottom - (bottom - top) * math.log(rate / least) / math.log(most / least)
-
-    for rate in (10, 20, 50, 100, 200, 500, 1000, 2000):
-        d.line([(left, y(rate)), (right, y(rate))], "muted", width=0.4)
-        d.text_to(left - 6, y(rate), f"{rate:,}", size=13)
-    for texts in steps:
-        d.line([(x(texts), bottom), (x(texts), bottom + 5)], "muted", width=1.2)
-        d.text(x(texts), bottom + 16, f"{texts}", size=13)
-    d.line([(left, bottom), (right, bottom)], "muted", width=1.2)
-    d.text(x(8), bottom + 38, "texts at once", size=13)
-    d.text_from(left + 6, top + 6, "tokens a second", size=13)
-    meet = by_peak / by_bandwidth
-    d.line([(x(1), y(by_bandwidth)), (x(meet), y(by_peak))], "stream", width=2.6)
-    d.line([(x(meet), y(by_peak)), (right, y(by_peak))], "value", width=2.6)
-    turn = math.degrees(math.atan2(y(by_peak) - y(by_bandwidth), x(meet) - x(1)))
-    d.text(x(5) - 4, y(5 * by_bandwidth) - 14, "bandwidth", "stream", 13, turn=round(turn))
-    d.text_to(right, y(by_peak) - 12, "peak", "value", 13)
-    for found, fill in ((products, 0.0), (steps, 0.9)):
-        d.line([(x(k), y(rate)) for k, rate in found.items()], "token", 1.2, dashed=fill == 0)
-        for k, rate in found.items():
+    for points, fill in ((products, 0.0), (steps, 0.9)):
+        d.line([(x(k), y(rate)) for k, rate in points.items()], "token", 1.2, dashed=fill == 0)
+        for k, rate in points.items():
             d.circle(x(k), y(rate), 4.5, "token", fill)
-    for down, fill, words in ((34, 0.9, "measured"), (14, 0.0, "its products alone")):
-        d.circle(right - 138, bottom - down, 4.5, "token", fill)
-        d.text_from(right - 126, bottom - down, words, size=13)
+    for down, fill, name in ((34, 0.9, "measured"), (14, 0.0, "its products alone")):
+        d.circle(RIGHT - 138, BOTTOM - down, 4.5, "token", fill)
+        d.text_from(RIGHT - 126, BOTTOM - down, name, size=13)
     of = ", ".join(f"{rate:.0f} for {k}" for k, rate in steps.items())
     alone = ", ".join(f"{rate:.0f} for {k}" for k, rate in products.items())
     return d.show(
-        "Tokens a second, all texts together, against the number of texts, both on logarithmic "
-        f"scales. A rising line is the limit of bandwidth: {by_bandwidth:.0f} for one text, and "
-        f"each further one as many again. A level line is the limit of the peak, {by_peak:.0f}. "
-        f"They meet at {meet:.0f} texts. Below both lines are the measured points: {of}; and "
-        f"between these and the lines, what the products alone would allow: {alone}."
+        f"{words} Below both lines are the measured points: {of}; and between these and the "
+        f"lines, what the products alone would allow: {alone}."
     )
 
 
-def account(spent: dict[str, list[float]]):
+def _limits() -> _Roof:
+    found = load_measurements("real_speed")
+    by_bandwidth = 1000 / median(found["texts"]["summed"])
+    by_peak = 1e9 * median(found["peak"]) / (2 * found["weights_bytes"] / 4)
+    meet = by_peak / by_bandwidth
+    d = Drawing(470, 316)
+    most_texts, least, most = 128, 10, 2000
+
+    def x(texts: float) -> float:
+        return LEFT + (RIGHT - LEFT) * math.log(texts) / math.log(most_texts)
+
+    def y(rate: float) -> float:
+        return BOTTOM - (BOTTOM - TOP) * math.log(rate / least) / math.log(most / least)
+
+    for rate in (10, 20, 50, 100, 200, 500, 1000, 2000):
+        d.line([(LEFT, y(rate)), (RIGHT, y(rate))], "muted", width=0.4)
+        d.text_to(LEFT - 6, y(rate), f"{rate:,}", size=13)
+    for texts in found["settings"]["texts"]:
+        d.line([(x(texts), BOTTOM), (x(texts), BOTTOM + 5)], "muted", width=1.2)
+        d.text(x(texts), BOTTOM + 16, f"{texts}", size=13)
+    d.line([(LEFT, BOTTOM), (RIGHT, BOTTOM)], "muted", width=1.2)
+    d.text(x(8), BOTTOM + 38, "texts at once", size=13)
+    d.text_from(LEFT + 6, TOP + 13, "tokens a second", size=13)
+    d.line([(x(1), y(by_bandwidth)), (x(meet), y(by_peak))], "stream", width=2.6)
+    d.line([(x(meet), y(by_peak)), (RIGHT, y(by_peak))], "value", width=2.6)
+    turn = math.degrees(math.atan2(y(by_peak) - y(by_bandwidth), x(meet) - x(1)))
+    d.text(x(5) - 4, y(5 * by_bandwidth) - 14, "bandwidth", "stream", 13, turn=round(turn))
+    d.text_to(RIGHT, y(by_peak) - 12, "peak", "value", 13)
+    words = (
+        "Tokens a second, all texts together, against the number of texts, both on logarithmic "
+        f"scales. A rising line is the limit of bandwidth: {by_bandwidth:.0f} for one text, and "
+        f"each further one as many again. A level line is the limit of the peak, {by_peak:.0f}. "
+        f"They meet at {meet:.0f} texts."
+    )
+    return _Roof(d, x, y, meet, by_peak, words)
+
+
+def account(spent: dict[str, list[float]], sums: list[float]):
     """Where the milliseconds of a token go: as it is, and with parts of its work taken away.
 
-    `spent` has them of each round of `lab.real_speed`.
+    `spent` has them of each round of `lab.real_speed`, and `sums` of each of `lab.token_apart`.
     """
     took = {name: median(of) for name, of in spent.items()}
     token, products, read = took["token"], took["products"], took["read"]
     rest, between, summed = took["rest"], token - products, took["summed"]
-    d = Drawing(470, 296)
+    d = Drawing(470, 354)
     left, unit, high = 8, 6.3, 28
     at = left + unit * products
 
@@ -198,12 +224,15 @@ def account(spent: dict[str, list[float]]):
     bar(1, "A token as it is", token, of_token)
     bar(2, "Sums in place of its products", read, [("only reads", read, *reading)])
     bar(3, "Its products alone", products, [("", products, *multiplying)])
-    bar(4, "Neither sums nor products", rest, [("", rest, *small)], at)
-    d.line([(at, 70), (at, 286)], "muted", 1, dashed=True)
+    one_by_one = median(sums)
+    bar(4, "211 sums alone, one by one", one_by_one, [("", one_by_one, *reading)])
+    bar(5, "Neither sums nor products", rest, [("", rest, *small)], at)
+    d.line([(at, 70), (at, 344)], "muted", 1, dashed=True)
     return d.show(
         "Bars of milliseconds, to scale. The forecast, one sum over all weights: "
         f"{summed:.0f}. A token as it is: {token:.0f}, of which the products take "
         f"{products:.0f} and what is between them the rest. With sums in place of the products it "
-        f"takes {read:.0f}. The products alone take {products:.0f}. With neither sums nor products "
+        f"takes {read:.0f}. The products alone take {products:.0f}, and a sum of each of the 211 "
+        f"matrices, one by one, {one_by_one:.0f}. With neither sums nor products "
         f"it takes {rest:.0f}, about half of what lies between the products of the whole token."
     )

@@ -7,6 +7,7 @@ size.
 
 from collections.abc import Sequence
 from html import escape
+from statistics import median
 from typing import Any
 
 from scratchformer import scaling
@@ -56,28 +57,48 @@ def wager() -> LiveFigure:
 
 
 def tab_speed() -> LiveFigure:
-    """The wager's end: two limits of tokens a second, and the measurement."""
+    """The wager's end: two limits of tokens a second, what comes on top, and the measurement."""
     found = load_measurements("real_tab")["node"]
+    spent = load_measurements("real_speed")["milliseconds"]
+    alone = round(median(spent["rest"]))
+    pairs = zip(spent["token"], spent["products"], strict=True)
+    among = int(median(token - products for token, products in pairs))
     reading, multiplying = (
         found["bytes"] / found["copied"],
         found["weights"] / found["multiplied"],
     )  # seconds
+
+    def foretold(between: float) -> float:
+        """Tokens a second, with so many milliseconds between the products."""
+        return 1 / (reading + multiplying + between / 1000)
+
+    def off(between: float) -> str:
+        rate, written = foretold(between), found["written"]
+        factor = max(rate / written, written / rate)
+        return f"{rate:.1f}, off by a factor of {factor:.2f}"
+
     rows = [
         ("bandwidth over bytes", f"{1 / reading:.1f}"),
         ("unpacking and multiplying alone", f"{1 / multiplying:.1f}"),
-        ("both, one after the other", f"{1 / (reading + multiplying):.1f}"),
+        ("both, one after the other", f"{foretold(0):.1f}"),
+        (f"and {alone} ms between", f"{foretold(alone):.1f}"),
         ("measured: it writes", f"{found['written']:.1f}"),
-        ("measured: it reads", f"{found['read']:.1f}"),
     ]
     why = (
         f"A token of the recorded run took {1000 / found['written']:.0f} ms: "
         f"{1000 * reading:.0f} to read the weights, {1000 * multiplying:.0f} to unpack them and "
         f"multiply, and {1000 / found['written'] - 1000 * (reading + multiplying):.0f} for "
-        "everything else. A prompt is read faster: up to 16 of its tokens share each unpacking."
+        f"everything else. With {alone} ms for that, the forecast is {off(alone)}; with {among}, "
+        f"it is {off(among)}."
     )
     still = RECORDED + table(("tokens a second", "recorded, Node.js"), rows) + f"<p>{why}</p>"
-    prompt = "The speed of a computer is limited by"
-    return LiveFigure("tab_speed", {"prompt": prompt, "recorded": found, "why": why}, still)
+    settings = {
+        "prompt": "The speed of a computer is limited by",
+        "between": alone / 1000,
+        "recorded": found,
+        "why": why,
+    }
+    return LiveFigure("tab_speed", settings, still)
 
 
 def costs(sizes: Sequence[Size] = GPTS, start: str | None = "GPT-2 XL") -> LiveFigure:

@@ -4,22 +4,29 @@
 
 course.define("tabSpeed", () => {
   const { el, button, table, format } = course.live;
-  const [READ, WRITTEN] = [128, 40]; // tokens
+  const WRITTEN = 40; // tokens
   const WON = 1.25; // the factor by which a forecast may be off
   const FIRST = "Write your forecast on the card, and make it final. That uncovers the table.";
 
-  // of: {bytes, weights, copied, multiplied, read, written}: bytes a token and what memory copies a
-  // second; weights a token and those that are unpacked and multiplied a second; tokens a second
-  const RATES = {
-    "bandwidth over bytes": (of) => of.copied / of.bytes,
-    "unpacking and multiplying alone": (of) => of.multiplied / of.weights,
-    "both, one after the other": (of) => 1 / (of.bytes / of.copied + of.weights / of.multiplied),
-    "measured: it writes": (of) => of.written,
-    "measured: it reads": (of) => of.read,
-  };
+  // The seconds that a token's weights take: to be read, and to be unpacked and multiplied
+  const reading = (of) => of.bytes / of.copied;
+  const multiplying = (of) => of.weights / of.multiplied;
 
-  function build({ prompt, recorded: stored, why }) {
+  // of: {bytes, weights, copied, multiplied, written}: bytes a token and what memory copies a second;
+  // weights a token and those that are unpacked and multiplied a second; tokens a second.
+  // between: the seconds of everything else
+  const newRates = (between) => ({
+    "bandwidth over bytes": (of) => 1 / reading(of),
+    "unpacking and multiplying alone": (of) => 1 / multiplying(of),
+    "both, one after the other": (of) => 1 / (reading(of) + multiplying(of)),
+    [`and ${format(1000 * between, 0)} ms between`]: (of) =>
+      1 / (reading(of) + multiplying(of) + between),
+    "measured: it writes": (of) => of.written,
+  });
+
+  function build({ prompt, between, recorded: stored, why }) {
     const { newModelFigure, newWriteButton } = course.modelFigure;
+    const rates = newRates(between);
     const shown = el("div");
     const explained = el("p.sx-caption.sx-wager-why");
     let now = {}; // the card
@@ -47,10 +54,10 @@ course.define("tabSpeed", () => {
         now.bandwidth && (1e9 * now.bandwidth) / stored.bytes,
         "",
         "",
-        stake || now.forecast,
         "",
+        stake || now.forecast,
       ];
-      const rows = Object.entries(RATES).map(([name, of], i) => [
+      const rows = Object.entries(rates).map(([name, of], i) => [
         name,
         said[i] ? rate(said[i]) : "",
         isOpen ? rate(of(stored)) : "?",
@@ -100,14 +107,7 @@ course.define("tabSpeed", () => {
         },
         signal,
       );
-      if (signal.aborted) return "";
-      say(`Reading ${READ} tokens …`);
-      const long = Array.from({ length: READ }, (_, i) => ids[i % ids.length]);
-      start = performance.now();
-      await model.read({ ids: long, top: 0 });
-      tab.read = (1000 * READ) / (performance.now() - start);
-      draw();
-      return outcome();
+      return signal.aborted ? "" : outcome();
     }
 
     const say = (words) => figure.say(words);
