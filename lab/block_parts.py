@@ -13,8 +13,8 @@ each other, how far the characters of a text are from their mean, and the size o
 
 import argparse
 import itertools
-from typing import Any
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor, nn

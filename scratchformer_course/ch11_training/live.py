@@ -5,6 +5,7 @@ Of `time_machine` the page computes attention, text and losses of the step that 
 """
 
 import math
+import random
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
@@ -24,16 +25,28 @@ RATES = [5e-4, 7e-4, 0.001, 0.0015, 0.002, 0.003, 0.005, 0.007, 0.01, 0.015, 0.0
 RATES += [0.06, 0.07, 0.08, 0.09, 0.1, 0.11, 0.12, 0.13, 0.14, 0.15, 0.2, 0.3, 0.4, 0.5]
 STEEPER = [25, 40, 60, 100, 150, 250, 400, 600, 1000, 1500, 2500]
 FIRST = {"descent": 0.07, "adamw": 0.3}  # the rates that the figure begins with
+NOISE, DRAWS = 3.0, 12  # its standard deviation, and how many runs have their own
 WRITTEN, STILL_WRITTEN, STILL_ROWS = 100, 22, 6  # characters, and rows of the still table
 
 
-def descend(rate: float, keep: float, steep: float = STEEP) -> list[tuple[float, float]]:
-    """The places of a descent in the valley with this rate and momentum, the start among them."""
+def descend(
+    rate: float,
+    keep: float,
+    steep: float = STEEP,
+    noise: Sequence[tuple[float, float]] = (),
+    falls: bool = False,
+) -> list[tuple[float, float]]:
+    """The places of a descent in the valley with this rate and momentum, the start among them.
+
+    `noise` is added to the slopes, step by step. A rate that falls does so along half a cosine.
+    """
     (a, b), sums = START, (0.0, 0.0)
     places = [(a, b)]
-    for _ in range(STEPS):
-        sums = (keep * sums[0] + a, keep * sums[1] + steep * b)
-        a, b = a - rate * sums[0], b - rate * sums[1]
+    for t in range(STEPS):
+        own = rate * (1 + math.cos(math.pi * t / STEPS)) / 2 if falls else rate
+        one, other = noise[t] if noise else (0.0, 0.0)
+        sums = (keep * sums[0] + a + one, keep * sums[1] + steep * b + other)
+        a, b = a - own * sums[0], b - own * sums[1]
         places.append((a, b))
     return places
 
@@ -49,6 +62,16 @@ def adamw(rate: float, steep: float = STEEP) -> list[tuple[float, float]]:
             places.append(w)
         weights.append(places)
     return list(zip(*weights, strict=True))
+
+
+def noises() -> list[list[tuple[float, float]]]:
+    """For each of DRAWS runs, what is added to both slopes at each step."""
+    draw = random.Random(0)
+
+    def one() -> float:
+        return round(draw.gauss(0, NOISE), 2)
+
+    return [[(one(), one()) for _ in range(STEPS)] for _ in range(DRAWS)]
 
 
 def valley() -> LiveFigure:
@@ -84,11 +107,11 @@ def valley() -> LiveFigure:
         f"about the floor, and is still {far[2]:.2f} away."
     )
     said = (
-        "<p>Where JavaScript runs, sliders set rate, momentum and steepness, and a switch changes "
-        "to AdamW. Here are three settings.</p>"
+        "<p>Where JavaScript runs, sliders set rate, momentum and steepness, and switches change "
+        "to AdamW, add noise to the slopes, and let the rate fall. Here are three settings.</p>"
     )
     settings = {"start": START, "steps": STEPS, "levels": LEVELS, "first": FIRST}
-    settings |= {"rates": RATES, "steeper": STEEPER}
+    settings |= {"rates": RATES, "steeper": STEEPER, "noises": noises()}
     return LiveFigure("valley", settings, said + still)
 
 

@@ -31,6 +31,34 @@ def gap(first: Sequence[str], second: Sequence[str], position: int):
     )
 
 
+def hidden(words: Sequence[str], read: Sequence[str], asked: Sequence[str]):
+    """Words, what a model reads of them, and what it is asked for: "" where it is not."""
+    d = Drawing(478, 204, size=13)
+    step = 478 / len(words)
+    cell = step - 6, 28
+    read = ["?" if word == "[MASK]" else word for word in read]
+    is_plain = [("token", 0.12)] * len(words)
+    reads = [
+        ("key", 0.25, True) if now == "?" else ("value", 0.25) if now != old else ("token", 0.12)
+        for old, now in zip(words, read, strict=True)
+    ]
+    wanted = [("query", 0.25) if word else ("muted", 0.04, True) for word in asked]
+    for y, name, entries, looks in (
+        (34, "the text", words, is_plain),
+        (104, "the model reads", read, reads),
+        (174, "it is asked for", asked, wanted),
+    ):
+        d.text_from(2, y - 16, name, bold=True, size=15)
+        d.row(2, y, entries, cell, looks, step)
+    told = ", ".join(
+        f"{i + 1} {word!r}, where it reads {read[i]!r}" for i, word in enumerate(asked) if word
+    )
+    return d.show(
+        f"Three rows. The text: {' '.join(words)}. What the model reads: {' '.join(read)}, where "
+        f"the question mark is a gap. What it is asked for: at position {told}."
+    )
+
+
 def three_rows(first: Sequence[str], second: Sequence[str]):
     """An input of two texts: each position adds up a word, a segment and a position."""
     tokens = ["[CLS]", *first, "[SEP]", *second, "[SEP]"]

@@ -259,7 +259,7 @@ GAP = "_"
 ON_THE_PAGE = "jede Katze sieht der Hund"
 
 
-def judge_fool_bert(call):
+def judge_own_pair(call):
     english, german = (text.split() for text in call().like((GAP, "der"), "Return two texts."))
     gaps = english.count(GAP)
     expect(gaps == 1, f"The English text needs one gap, `_`, between spaces: it has {gaps}.")
@@ -275,7 +275,7 @@ def judge_fool_bert(call):
     return f"The dictionary fills the gap with `{word}`, and BERT does not."
 
 
-def right_fool_bert():
+def right_own_pair():
     # German may put the object first, and no text that BERT read did.
     return "the _ praises the woman", "die Frau lobt der König"
 
@@ -284,12 +284,12 @@ def without_the_comment():
     return "the _ feeds the cow", "die Kuh füttert der Mann"
 
 
-fool_bert = exercise(
+own_pair = exercise(
     "13.3",
-    "fool_bert() -> (an English text with one gap, a German text), not the page's own, where a "
+    "own_pair() -> (an English text with one gap, a German text), not the page's own, where a "
     "dictionary fills the gap rightly and the shipped BERT wrongly",
-    judge=judge_fool_bert,
-    right=[right_fool_bert, without_the_comment],
+    judge=judge_own_pair,
+    right=[right_own_pair, without_the_comment],
     hints=[
         "The dictionary knows nothing about the order of words. Which order has BERT never read?",
         "German may put the object first. Start with `der Mann füttert die Kuh`, and let the two "

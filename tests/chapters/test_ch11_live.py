@@ -2,6 +2,7 @@
 the valley, whose path is Python's.
 """
 
+import math
 import random
 
 import pytest
@@ -13,7 +14,7 @@ from scratchformer.generation import generate
 from scratchformer.models import GPT, GPTConfig
 from scratchformer.models.heads import silenced
 from scratchformer.tokenizers import CharTokenizer
-from scratchformer_course.ch11_training.live import adamw, descend, valley
+from scratchformer_course.ch11_training.live import adamw, descend, noises, valley
 from scratchformer_course.ch11_training.stored_steps import load_checkpoints, training_record
 from scratchformer_course.page_model import describe
 from tests.node import Node
@@ -92,9 +93,11 @@ def test_the_path_in_the_valley_is_pythons_at_every_rate_momentum_and_steepness(
     return [
       ...runs.map(([rate, keep, steep]) => valley.descend(rate, keep, steep, settings)),
       ...steps.map(([rate, steep]) => valley.adamw(rate, steep, settings)),
+      valley.descend(0.1, 0.5, 25, settings, { noise: settings.noises[1], falls: true }),
     ];"""
     paths = in_node(body, runs=runs, steps=steps, settings=valley().settings)
     expected = [descend(*run) for run in runs] + [adamw(*run) for run in steps]
+    expected.append(descend(0.1, 0.5, noise=noises()[1], falls=True))
     for shown, ours in zip(paths, expected, strict=True):
         assert len(shown) == 21
         for place, wanted in zip(shown, ours, strict=True):
@@ -109,3 +112,12 @@ def test_adamws_path_does_not_move_as_the_valley_gets_steeper_and_the_others_lea
     for rate, keep in (0.07, 0.0), (0.1, 0.5):
         assert max(map(abs, descend(rate, keep)[-1])) < 3
         assert max(map(abs, descend(rate, keep, 60.0)[-1])) > 50
+
+
+def test_twelve_runs_with_noise_end_nearer_where_the_rate_falls():
+    ends = [
+        [descend(0.11, 0.5, noise=noise, falls=falls)[-1] for noise in noises()]
+        for falls in (False, True)
+    ]
+    far = [sum(math.hypot(*end) for end in each) / len(each) for each in ends]
+    assert far == pytest.approx([0.90, 0.43], abs=0.005), "the page says so"

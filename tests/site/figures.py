@@ -189,10 +189,11 @@ def explode(page: Any) -> None:
 
 
 def steepen(page: Any) -> None:
-    """AdamW in the steepest valley, of which plain descent has flown out."""
+    """AdamW and noise in the steepest valley, of which plain descent has flown out."""
     press(page, "Next step")
     fill(page, Steepness=10)
-    page.get_by_role("switch", name="AdamW").check()
+    for name in ("AdamW", "noise", "falling rate"):
+        page.get_by_role("switch", name=name).check()
 
 
 def one_head_and_its_plus(page: Any) -> None:
