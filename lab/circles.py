@@ -55,7 +55,7 @@ NEW, PUSHES, SEEN, AFTER, WIDTH = 80, (4, 12, 16, 28), 6, 40, 4
 RUN, LAST, BAR = 4, 40, 0.4
 STORY, PENALTY = 32, 1.2
 NUCLEI = (0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95)
-RULES: dict[str, dict[str, float]] = {
+RULES: dict[str, dict[str, Any]] = {
     "greedy": {"k": 1},
     "plain draw": {},
     "τ = 0.7": {"tau": 0.7},
@@ -212,7 +212,7 @@ def inside(options: argparse.Namespace) -> dict[str, Any]:
             ("from the circle", plain[at], AFTER),
             ("from the beginning", start[at], new),
         ):
-            rows = write(model, ids.repeat(draws, 1), n, drawing(0, **RULES[name]))  # type: ignore
+            rows = write(model, ids.repeat(draws, 1), n, drawing(0, **RULES[name]))
             found[where][name] = sum(map(circles, rows.tolist()))
         print(name, {where: counts[name] for where, counts in found.items()}, flush=True)
     return {"texts": len(at) * draws} | found

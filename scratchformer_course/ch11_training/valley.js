@@ -8,6 +8,7 @@ course.define("valley", () => {
   const AT = ([w1, w2]) => [100 + 34 * w1, 110 - 40 * w2].map(near); // pixels
   const near = (pixel) => Math.max(-1e5, Math.min(1e5, pixel)); // a browser draws no 1e60
   const FAR = 1000; // beyond it, a distance is not worth telling
+  const PLAIN = { noise: undefined, falls: false };
 
   // Places [w1, w2], the first of them `start`, of which move(slopes, t) gives the steps at a rate
   // of 1. Slopes have their noise, if there is any, and a rate that falls follows half a cosine.
@@ -23,7 +24,7 @@ course.define("valley", () => {
     return places;
   }
 
-  function descend(rate, keep, steep, settings, how = {}) {
+  function descend(rate, keep, steep, settings, how = PLAIN) {
     let sums = [0, 0];
     return walk(settings, [rate, steep], how, (slopes) => {
       sums = sums.map((sum, i) => keep * sum + slopes[i]);
@@ -32,7 +33,7 @@ course.define("valley", () => {
   }
 
   // Without decay
-  function adamw(rate, steep, settings, how = {}) {
+  function adamw(rate, steep, settings, how = PLAIN) {
     let m = [0, 0];
     let v = [0, 0];
     return walk(settings, [rate, steep], how, (slopes, t) => {
