@@ -30,31 +30,31 @@ def road(d):
     d.texts(198, y + 38, ("x + attention(x)", "x + both"), right=192, colour="stream")
 
 
-@drawing(470, 196, size=13)
+@drawing(470, 186, size=13)
 def feed_forward(d):
-    """The word king has three numbers: royal 1, aged 1, asleep 1. Below stand two rows of weights
-    and a bias, hush 1, 0, 1, minus 1 and bow 1, minus 1, 0, 0: they make the sums 1 and 0, which
-    are bent and remain 1 and 0. From each an arrow leads to what a column writes: 1 times hush, 0
-    times bow.
+    """Two kings have two numbers, royal and asleep. Below stands a row of weights, 8 and 8, and a
+    bias, minus 10. The sleeping king, 1 and 1, gets the sum 6, which ReLU leaves at 6; the waking
+    king, 1 and 0, gets minus 2, which becomes 0. On the right stands a column with 0.25: it writes
+    1.5 times hush for the sleeping king, and 0 times hush for the waking one.
     """
-    d.texts(84, 14, ("royal", "aged", "asleep"), right=52, colour="muted")
-    d.text_to(52, 42, "king", "token", bold=True, size=15)
-    d.cells(60, 28, [(1, 1, 1)], (48, 28), ("stream", 0.2), step=(52, 40))
-    d.text(244, 76, "bias", "muted")
-    d.arrow(136, 60, 136, 84, "stream")
-    rules = ("hush", ("1", "0", "1"), "−1", 1), ("bow", ("1", "−1", "0"), "0", 0)
-    for y, (name, weights, bias, level) in zip((104, 142), rules, strict=True):
-        d.text_to(52, y, name)
-        d.cells(60, y - 14, [weights], (48, 28), ("ink", 0.07), step=(52, 40))
-        d.box(226, y - 14, 36, 28, bias, "ink", 0.07, dashed=True)
-        d.flow([(282, y - 14, 30, 28, level), (350, y - 14, 30, 28, level)], fill=0.07)
-        d.arrow(264, y, 280, y)
-        d.arrow(382, y, 398, y)
-        d.text_from(402, y, f"+ {level} · {name}", "stream")
-    d.text(331, 76, "bend", "muted")
-    for x, matrix, does in ((136, "c_fc", "a row asks"), (418, "c_proj", "a column writes")):
-        d.text(x, 170, matrix, mono=True)
-        d.text(x, 187, does, "muted")
+    d.texts(132, 12, ("royal", "asleep"), right=52, colour="muted")
+    d.texts(272, 12, ("sum", "ReLU"), right=68, colour="muted")
+    kings = ("sleeping king", (1, 1), "6", "6", "1.5"), ("waking king", (1, 0), "−2", "0", "0")
+    for y, (name, numbers, total, bent, wrote) in zip((38, 76), kings, strict=True):
+        d.text_to(100, y, name, "token", bold=True)
+        d.cells(108, y - 14, [numbers], (48, 28), ("stream", 0.2), step=(52, 40))
+        d.flow([(256, y - 14, 32, 28, total), (324, y - 14, 32, 28, bent)], fill=0.07)
+        d.arrow(210, y, 254, y)
+        d.arrow(358, y, 374, y)
+        d.text_from(378, y, f"+ {wrote} · hush", "stream")
+    d.cells(108, 110, [("8", "8")], (48, 28), ("ink", 0.07), step=(52, 40))
+    d.box(216, 110, 36, 28, "−10", "ink", 0.07, dashed=True)
+    d.text_from(258, 124, "bias", "muted")
+    d.text_to(100, 124, "hush")
+    d.box(392, 110, 48, 28, "0.25", "ink", 0.07)
+    for x, matrix, does in ((158, "c_fc", "a row asks"), (416, "c_proj", "a column writes")):
+        d.text(x, 157, matrix, mono=True)
+        d.text(x, 174, does, "muted")
 
 
 @drawing(470, 200, size=13)

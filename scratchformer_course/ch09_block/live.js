@@ -237,7 +237,7 @@ course.define("ch09_block", () => {
       bars.element,
       el("div.sx-blk-controls", switches),
       hiddenRule,
-      el("div.sx-blk-controls", countChoice.element),
+      counts.length > 1 ? el("div.sx-blk-controls", countChoice.element) : null,
       status,
       el("details.sx-blk-inside", [
         el("summary", "Inside: who reads whom, and every number of the stream"),

@@ -16,11 +16,11 @@ def reading_block() -> TransformerBlock:
     return set_by_hand(TransformerBlock(len(CHANNELS), n_heads=1, d_ff=1))
 
 
-def old_king() -> LiveFigure:
+def old_king(whole: bool = False) -> LiveFigure:
     """*the old king sleeps*: the block that opens chapter 09, whose parts can be left out.
 
-    It reports the channel hush, its first hidden number can be edited, and up to 12 blocks with
-    the same weights can be stacked.
+    It reports the channel hush. Only where `whole`, its first hidden number can be edited, and up
+    to 12 blocks with the same weights can be stacked.
     """
     block, x = reading_block(), sentence()
     settings = {
@@ -28,9 +28,9 @@ def old_king() -> LiveFigure:
         "channels": CHANNELS,
         "x": _numbers(x),
         "weights": {name: _numbers(tensor) for name, tensor in block.state_dict().items()},
-        "counts": [1, 2, 12],
+        "counts": [1, 2, 12] if whole else [1],
         "told": "hush",
-        "rule": ["noun", "royal", "asleep"],
+        "rule": ["noun", "royal", "asleep"] if whole else [],
     }
     return LiveFigure("block_switches", settings, _still(block, x))
 
