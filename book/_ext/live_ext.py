@@ -190,7 +190,8 @@ class LiveDirective(Directive):
         path = Path(env.srcdir, "notebooks", f"{chapter}.ipynb")
         if path.is_file():
             env.note_dependency(str(path))
-            html = next((x for x in stored_outputs(path) if f'data-figure="{figure}"' in x), None)
+            outputs = reversed(stored_outputs(path))  # the last is the whole one
+            html = next((x for x in outputs if f'data-figure="{figure}"' in x), None)
             if html is None:
                 raise self.error(f"chapter {chapter} shows no live figure {figure}")
         else:
