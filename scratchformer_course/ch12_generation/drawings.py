@@ -1,12 +1,12 @@
-"""Chapter 12's drawings: the loop that writes, and the circle that it may end in."""
+"""Chapter 12's drawings: the loop that writes, two steps of it, and the circle it may end in."""
 
 from scratchformer_course.kit.canvas import drawing
 
 
-@drawing(470, 190)
+@drawing(470, 194)
 def loop(d):
     """A circle of three steps. A row of tokens, t h e space k, of shape (B, T), goes into a GPT. It
-    predicts a probability for each token of the vocabulary, (B, V). One token, i, is picked and
+    predicts a logit for each token of the vocabulary, (B, V). One token, i, is picked and
     appended to the row. Then the longer row goes into the GPT again.
     """
     d.text_from(20, 16, "ids (B, T)", "muted", size=13)
@@ -19,13 +19,36 @@ def loop(d):
     d.box(242, 93, 84, 16, "", "token", 0.35)
     for y, width in ((115, 44), (137, 22), (159, 10)):
         d.box(242, y, width, 16, "", "muted", 0.35)
-    d.text(284, 184, "probabilities (B, V)", "muted", size=13)
+    d.text(284, 184, "logits (B, V)", "muted", size=13)
     d.arrow(340, 134, 404, 134)
     d.box(408, 117, 34, 34, "i", "token", 0.2, mono=True, size=16)
     d.line([(425, 115), (425, 49)])
     d.arrow(425, 49, 258, 49)
     for x, y, name in ((162, 88, "1 predict"), (370, 118, "2 pick"), (345, 34, "3 append")):
         d.text(x, y, name, bold=True)
+
+
+@drawing(470, 176)
+def two_steps(d):
+    """A tree of two steps. After t h e space k, the letter i has probability 0.5, and n has 0.4.
+    After i, the likeliest letter, n, has 0.4: 0.5 times 0.4 is 0.20. After n, the letter o has 0.9:
+    0.4 times 0.9 is 0.36. So the likelier first step leads to the less likely text.
+    """
+    size = (34, 34)
+    d.row(6, 71, "the␣k", size, ("token", 0.2), 36, mono=True, size=16)
+    for y, bend, first, then, second, ends, product, colour, fill in (
+        (16, 74, "i 0.5", "0.4", "n", "kin", "0.5 × 0.4 = 0.20", "muted", 0.15),
+        (126, 102, "n 0.4", "0.9", "o", "kno", "0.4 × 0.9 = 0.36", "token", 0.45),
+    ):
+        letter, p = first.split()
+        d.arrow(188, bend, 230, y + 17)
+        d.text(198, y + (27 if y < 88 else 7), p, size=14)
+        d.box(234, y, *size, letter, "token", 0.2, mono=True, size=16)
+        d.arrow(270, y + 17, 308, y + 17)
+        d.text(288, y + 3, then, size=14)
+        d.box(312, y, *size, second, colour, fill, mono=True, size=16)
+        d.text_from(353, y + 8, f"…{ends}", mono=True, size=15)
+        d.text_from(353, y + 28, product, size=13)
 
 
 @drawing(470, 232)

@@ -17,8 +17,14 @@ def five_rules() -> LiveFigure:
     said = {name: [stored[part][name] for part in ("rules", "circled")] for name in stored["rules"]}
     rules = [[name, given, said[name]] for name, given in stored["settings"]["rules"].items()]
     settings = {"texts": texts, "most": MOST, "rules": rules}
-    rows = [(escape(name), *map(_marked, pieces)) for name, pieces in said.items()]
-    still = RECORDED + table(("rule", *(f"{escape(text)} …" for text in texts)), rows)
+    first, second = (
+        table(
+            ("rule", f"{escape(text)} …"),
+            [(escape(name), _marked(pieces[i])) for name, pieces in said.items()],
+        )
+        for i, text in enumerate(texts)
+    )
+    still = f"{RECORDED}{first}<details><summary>From the circle</summary>{second}</details>"
     return LiveFigure("five_rules", settings, still)
 
 
