@@ -122,7 +122,9 @@ course.define("fold", () => {
     }
 
     draw();
-    const about = note("To the right: royal. Up: asleep. Drag 0 and 1. GELU has a four times sharper corner here.");
+    const about = note(
+      "To the right: royal. Up: asleep. Drag 0 and 1. GELU has a four times sharper corner here.",
+    );
     const plane = el("div.sx-main.sx-fold", [svg, about]);
     return el("div.sx-columns", [plane, el("div.sx-main.sx-fold", bend.element, side, status)]);
   }
