@@ -30,7 +30,7 @@ def old_king(whole: bool = False) -> LiveFigure:
         "weights": {name: _numbers(tensor) for name, tensor in block.state_dict().items()},
         "counts": [1, 2, 12] if whole else [1],
         "told": "hush",
-        "rule": ["noun", "royal", "asleep"] if whole else [],
+        "rule": [c for c in CHANNELS if c != "hush"] if whole else [],
     }
     return LiveFigure("block_switches", settings, _still(block, x))
 
