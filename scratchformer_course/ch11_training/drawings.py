@@ -59,35 +59,39 @@ def schedule(d):
     d.texts(100, bottom + 13, ("warm-up", "half a cosine wave"), right=200)
 
 
-def trial(rows: Mapping[str, Sequence[tuple[float, float]]], pairs: float) -> HTML:
+def trial(
+    rows: Mapping[str, Sequence[tuple[float, float]]], pairs: float, legend: bool = True
+) -> HTML:
     """Runs as dots, a row for each name: farther left for a lower loss, larger for a head that
     gives the character just before more of its weight, full if that is above one half. `rows` has
-    (loss, weight) of each run, and `pairs` is the loss of a table of pairs.
+    (loss, weight) of each run, and `pairs` is the loss of a table of pairs. The `legend` tells the
+    sizes.
     """
-    left, right, down, low, high = 132, 470, 36, 1.9, 2.56
-    bottom = 40 + down * len(rows)
-    d = Drawing(480, bottom + 84, size=13)
+    left, right, down, low, high = 132, 470, 32, 1.9, 2.56
+    bottom = 26 + down * len(rows)
+    d = Drawing(480, bottom + (80 if legend else 46), size=13)
 
     def x(loss: float) -> float:
         return round(left + (right - left) * (loss - low) / (high - low), 1)
 
-    d.line([(x(pairs), 22), (x(pairs), bottom)], "key", width=1.2, dashed=True)
+    d.line([(x(pairs), 18), (x(pairs), bottom)], "key", width=1.2, dashed=True)
     d.text(x(pairs) - 20, 10, f"table of pairs: {pairs:.2f}", "key")
     for i, (name, runs) in enumerate(rows.items()):
-        y = 40 + down * (i + 0.5)
-        d.line([(left, 40 + down * i), (right, 40 + down * i)], "muted", width=0.4)
+        y = 26 + down * (i + 0.5)
+        d.line([(left, 26 + down * i), (right, 26 + down * i)], "muted", width=0.4)
         d.text_to(left - 10, y, name)
         for j, (loss, weight) in enumerate(runs):
-            _dot(d, x(loss), y + 7 * (j - (len(runs) - 1) / 2), weight)
+            _dot(d, x(loss), y + 6 * (j - (len(runs) - 1) / 2), weight)
     d.line([(left, bottom), (right, bottom)], "muted", width=1)
     for loss in (1.9, 2.0, 2.1, 2.2, 2.3, 2.4, 2.5):
         d.line([(x(loss), bottom), (x(loss), bottom + 4)], "muted", width=1)
         d.text(x(loss), bottom + 14, f"{loss:.1f}")
     d.text((left + right) / 2, bottom + 34, "loss after 1,000 steps, in nats")
-    d.text_to(left - 10, bottom + 64, "weight one back")
-    for at, weight in zip((144, 216, 292, 372), (0.05, 0.3, 0.6, 0.95), strict=True):
-        _dot(d, at, bottom + 64, weight)
-        d.text_from(at + 18, bottom + 64, f"{weight:g}")
+    if legend:
+        d.text_to(left - 10, bottom + 62, "weight one back")
+        for at, weight in zip((144, 216, 292, 372), (0.05, 0.3, 0.6, 0.95), strict=True):
+            _dot(d, at, bottom + 62, weight)
+            d.text_from(at + 18, bottom + 62, f"{weight:g}")
     said = [
         f"{name}: {', '.join(f'{loss:.2f} ({weight:.2f})' for loss, weight in runs)}"
         for name, runs in rows.items()
@@ -108,7 +112,7 @@ def _dot(d: Drawing, x: float, y: float, weight: float) -> None:
 def usual_sizes(names: Sequence[str], at: Mapping[int, Sequence[float]]) -> HTML:
     """The usual size of some slopes as bars on a logarithmic scale: step -> a size for each name."""
     left, right, least, most = 132, 470, -6, -1
-    down = 22 * len(at) + 12
+    down = 18 * len(at) + 8
     bottom = 6 + down * len(names)
     d = Drawing(480, bottom + 44, size=13)
 
@@ -120,9 +124,9 @@ def usual_sizes(names: Sequence[str], at: Mapping[int, Sequence[float]]) -> HTML
     for i, name in enumerate(names):
         d.text_to(left - 10, 6 + down * i + down / 2 - 4, name)
         for j, (step, sizes) in enumerate(at.items()):
-            y, end = 8 + down * i + 22 * j, x(math.log10(sizes[i]))
-            d.box(left, y, round(end - left, 1), 18, "", "key", fill=0.7 if j == 0 else 0.15)
-            d.text_from(left + 6, y + 9, f"step {step}")
+            y, end = 8 + down * i + 18 * j, x(math.log10(sizes[i]))
+            d.box(left, y, round(end - left, 1), 16, "", "key", fill=0.7 if j == 0 else 0.15)
+            d.text_from(left + 6, y + 8, f"step {step}")
     for power, words in zip((-5, -3, -1), ("0.00001", "0.001", "0.1"), strict=True):
         d.text(x(power) - (16 if power == most else 0), bottom + 12, words)
     d.text((left + right) / 2, bottom + 32, "usual size of the slopes: 10 times at each line")
