@@ -110,7 +110,7 @@ def _dot(d: Drawing, x: float, y: float, weight: float) -> None:
 
 
 def usual_sizes(names: Sequence[str], at: Mapping[int, Sequence[float]]) -> HTML:
-    """The usual size of some slopes as bars on a logarithmic scale: step -> a size for each name."""
+    """The usual size of some slopes as bars on a logarithmic scale: step -> the size of each."""
     left, right, least, most = 132, 470, -6, -1
     down = 18 * len(at) + 8
     bottom = 6 + down * len(names)
