@@ -126,10 +126,13 @@ def usual_sizes(names: Sequence[str], at: Mapping[int, Sequence[float]]) -> HTML
         for j, (step, sizes) in enumerate(at.items()):
             y, end = 8 + down * i + 18 * j, x(math.log10(sizes[i]))
             d.box(left, y, round(end - left, 1), 16, "", "key", fill=0.7 if j == 0 else 0.15)
-            d.text_from(left + 6, y + 8, f"step {step}")
+            if i == 0:
+                d.text_from(left + 6, y + 8, f"step {step}")
     for power, words in zip((-5, -3, -1), ("0.00001", "0.001", "0.1"), strict=True):
         d.text(x(power) - (16 if power == most else 0), bottom + 12, words)
-    d.text((left + right) / 2, bottom + 32, "usual size of the slopes: 10 times at each line")
+    d.text(
+        (left + right) / 2, bottom + 32, "usual size of the slopes, ten times as large at each line"
+    )
     said = [
         f"step {step}, {', '.join(f'{n} {size:.1g}' for n, size in zip(names, sizes, strict=True))}"
         for step, sizes in at.items()
