@@ -130,9 +130,7 @@ def usual_sizes(names: Sequence[str], at: Mapping[int, Sequence[float]]) -> HTML
                 d.text_from(left + 6, y + 8, f"step {step}")
     for power, words in zip((-5, -3, -1), ("0.00001", "0.001", "0.1"), strict=True):
         d.text(x(power) - (16 if power == most else 0), bottom + 12, words)
-    d.text(
-        (left + right) / 2, bottom + 32, "usual size of the slopes, ten times as large at each line"
-    )
+    d.text((left + right) / 2, bottom + 32, "usual size: each line is ten times the last")
     said = [
         f"step {step}, {', '.join(f'{n} {size:.1g}' for n, size in zip(names, sizes, strict=True))}"
         for step, sizes in at.items()
