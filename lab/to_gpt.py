@@ -1,15 +1,15 @@
-"""Chapter 10: the rungs between its ladder and its GPT, and what longer training does -> to_gpt.json.
+"""Chapter 10: the rungs from its ladder to its GPT, and what longer training does -> to_gpt.json.
 
 Usage: python -m lab.to_gpt [--quick | --write] [--only PART]
 
 "rungs" go on where `lab.climb` has its residuals: a second block, then as many characters to learn
 from as the page's GPT has, its width, its view, and norms. Each keeps what the rungs before it
 have, and writes on from the same prompt. The page's GPT differs from the last of them in its one
-matrix for both ends, and in its start. "half" has the last three at half their rate.
+matrix for both ends, and in its start. "half" has the two that are wide and not normed, at half the
+rate.
 
-"dukes": each of RUNS is the page's GPT and its short run with the changes that are named: a larger
-size, or more steps. What it expects after four scenes, Vincentio's and York's, stands beside what
-the model expects that travels with the package.
+"dukes": the page's GPT with five times the steps. What it expects after four scenes, Vincentio's
+and York's, stands beside what the larger model expects that travels with the package.
 
 Three seeds each; losses are those of the whole validation split. Some quarter of an hour.
 """
@@ -25,7 +25,6 @@ from lab.climb import GPT_RUN, RATE, SEEDS, SHORT, STEPS, written
 from scratchformer.attention import MultiHeadAttention, causal_mask
 from scratchformer.blocks import FeedForward
 from scratchformer.models import GPT
-from scratchformer.shipped import shipped_record
 from scratchformer.tokenizers import CharTokenizer
 from scratchformer.training import train
 from scratchformer_course.ch10_bigram_to_gpt.exercises import RightGPT
@@ -39,7 +38,7 @@ RUNGS: dict[str, dict[str, dict[str, Any]]] = {
     "64 in view": {"model": {"d_model": 128, "context_length": 64}, "training": READ},
     "norms": {"model": {"d_model": 128, "context_length": 64, "norms": True}, "training": READ},
 }
-LAST = [*RUNGS][2:]
+LAST = ("128 numbers", "64 in view")
 NAMED = ("VINCENTIO", "OF YORK")
 SCENES = (  # the first is the page's
     ":\nWhat, is he gone?\n\nISABELLA:\nYes.\n\n",
@@ -47,17 +46,11 @@ SCENES = (  # the first is the page's
     ":\nHow now, what news?\n\nMessenger:\nNone, my lord.\n\n",
     ":\nWho goes there?\n\nSOLDIER:\nA friend.\n\n",
 )
-LARGER = {"model": {"n_layers": 4, "context_length": 256}}
-LARGER |= {"training": {"batch_size": 2, "context_length": 256}}  # as many characters
-RUNS: dict[str, dict[str, dict[str, Any]]] = {
-    "short": {},
-    "larger": LARGER,
-    "longer": {"training": {"steps": 5000}},
-}
+LONGER = GPT_RUN | {"training": GPT_RUN["training"] | {"steps": 5000}}
 SETTINGS: dict[str, Any] = {
     "rungs": {"rungs": RUNGS, "seeds": SEEDS},
     "half": {"rungs": LAST, "seeds": SEEDS},
-    "dukes": {"GPT": GPT_RUN, "runs": RUNS, "seeds": SEEDS, "scenes": SCENES},
+    "dukes": {"longer": LONGER, "seeds": SEEDS, "scenes": SCENES},
 }
 
 
@@ -109,7 +102,7 @@ def rungs(options: argparse.Namespace) -> dict:
 
 
 def half(options: argparse.Namespace) -> dict:
-    """Three losses of each of the last rungs, at half the rate."""
+    """Three losses of each of LAST, at half the rate."""
     torch.set_num_threads(1)
     splits, V = runs.load_splits(write=options.write)
     found = {}
@@ -135,22 +128,18 @@ def answers(model: nn.Module, tok: CharTokenizer) -> list[dict]:
 
 
 def dukes(options: argparse.Namespace) -> dict:
-    """What the runs of RUNS expect, and the model of the package."""
+    """What LONGER expects, seed by seed, and the model of the package."""
     torch.set_num_threads(1)
     splits, V = runs.load_splits(write=options.write)
-    tok, found = CharTokenizer.train(runs.load_text()), {}
-    for name, changes in RUNS.items():
-        changed = {key: GPT_RUN[key] | changes.get(key, {}) for key in GPT_RUN}
-        changed["model"] |= {"vocab_size": V}
-        found[name] = []
-        for seed in SEEDS:
-            model, loss = trained(RightGPT, changed, seed, splits["validation"], options.quick)
-            found[name].append({"loss": loss, "scenes": answers(model, tok)})
-            print(found[name][-1], flush=True)
+    tok, longer = CharTokenizer.train(runs.load_text()), []
+    sized = LONGER | {"model": LONGER["model"] | {"vocab_size": V}}
+    for seed in SEEDS:
+        model, loss = trained(RightGPT, sized, seed, splits["validation"], options.quick)
+        longer.append({"loss": loss, "scenes": answers(model, tok)})
+        print(longer[-1], flush=True)
     name = "tiny-shakespeare"
-    loss = shipped_record(name)["losses"]["validation"]
     said = answers(GPT.pretrained(name).eval(), CharTokenizer.pretrained(name))
-    return {"models": found | {"shipped": [{"loss": loss, "scenes": said}]}}
+    return {"longer": longer, "shipped": said}
 
 
 main = runs.script(__doc__, "to_gpt", {"rungs": rungs, "half": half, "dukes": dukes}, SETTINGS)

@@ -106,9 +106,9 @@ def ladder(d):
 
 @drawing(470, 326, size=13)
 def climb(d):
-    """Ten rows, from the table of pairs down to the rung with 64 characters in view: its name, three
-    dots on an axis of losses, and what it writes. The dots move to the left from row to row, most
-    of all with longer training; with 64 in view they stay where they were.
+    """Ten rows, from the table of pairs down to 64 characters in view. Each has a name, three dots
+    on an axis of losses, and a line that was written. From row to row the dots move to the left,
+    most of all with longer training; with 64 in view they stay where they were.
     """
     stored, after = load_measurements("climb"), load_measurements("to_gpt")
     rungs = stored["rungs"][:-2] + after["rungs"]["rungs"][:4]

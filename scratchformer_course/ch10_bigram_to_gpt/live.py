@@ -45,7 +45,7 @@ def rungs_write(climb: Mapping[str, Any], to_gpt: Mapping[str, Any]) -> LiveFigu
     """What each of chapter 10's rungs writes.
 
     `climb` holds `settings` (prompt) and `rungs`, each with name and text; the first of the rungs
-    of `to_gpt`, two blocks, comes before the last two of them. Raises ValueError for fewer than two.
+    of `to_gpt`, two blocks, comes before the last two of them.
     """
     rungs = [*climb["rungs"][:-2], to_gpt["rungs"]["rungs"][0], *climb["rungs"][-2:]]
     frames = [
