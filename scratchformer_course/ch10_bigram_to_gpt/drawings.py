@@ -62,8 +62,8 @@ def ladder(d):
     reads from it, and adds its result at a plus sign. Two blocks: a dashed frame around heads, mlp
     and plus signs is marked as being there twice.
     """
-    names = ("embed- ding", "attention", "positions", "four heads", "feed- forward", "residuals")
-    names = (*names, "two blocks")
+    names = ["embed- ding", "attention", "positions", "four heads", "feed- forward", "residuals"]
+    names += ["two blocks"]
     for i, name in enumerate(names):
         middle, adds = 34 + 66.5 * i, i >= 5
         new = [("value", 0.45) if part == i else ("muted", 0.12) for part in range(len(names))]
