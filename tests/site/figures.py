@@ -299,7 +299,7 @@ STORED = {
     "turning_pairs": doing("100 words in front"),
     "block_switches": explode,
     "fold": fold_the_plane,
-    "rungs_write": doing(Model=7),
+    "rungs_write": doing(Model=8),
     "rung_switches": one_head_and_its_plus,
     "two_scenes": switch_a_head_off,
     "time_machine": doing(Steps_of_training=15),
