@@ -147,11 +147,7 @@ course.define("hiddenNumber", () => {
       field.element,
       bars,
       el("div.sx-columns", [
-        el("div", [
-          status,
-          level.element,
-          chances,
-        ]),
+        el("div", [status, level.element, chances]),
         el("div", [
           el("div.sx-slider", label("Hidden number", choose), choose),
           title("What its column raises"),
