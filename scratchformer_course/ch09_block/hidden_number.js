@@ -7,7 +7,7 @@ course.define("hiddenNumber", () => {
   const { el, bar, button, format, label, listOf, newStatus, percent, press, ranked } = course.live;
   const { rovingLine, slider, table, title, visible } = course.live;
   const { forward, probabilities, readOut, parts } = course.model;
-  const LONGEST = 90; // characters of a line
+  const LONGEST = 66; // characters of a line
   const TALLEST = 8; // what fills the bar of a character
   const LARGEST = 10; // what the number can be set to
   const LEAST = -0.2; // GELU gives nothing below
@@ -61,7 +61,10 @@ course.define("hiddenNumber", () => {
   function build({ line, number, place }, host) {
     const { modelOf, promptField, reading } = course.explorer;
     const { model, tokenizer } = modelOf(host.dataset.models);
-    let [ids, at, run, buttons] = [/** @type {number[]} */ ([]), place, null, []];
+    let ids = /** @type {number[]} */ ([]);
+    let buttons = /** @type {HTMLElement[]} */ ([]);
+    let run = /** @type {any} */ (null);
+    let at = place;
 
     const sight = (id) => visible(tokenizer.decode([id]));
     const bars = el("div.sx-hid-line", { role: "group", "aria-label": "Bars of the line" });
@@ -126,7 +129,7 @@ course.define("hiddenNumber", () => {
     function point(t) {
       at = t;
       press(buttons, t, true);
-      level.set(format(bent(run.sums[t * width(model) + number]), 1).replace("−", "-"));
+      level.set(Math.round(10 * bent(run.sums[t * width(model) + number])) / 10);
     }
 
     function drawNext() {
