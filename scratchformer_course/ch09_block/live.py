@@ -39,14 +39,10 @@ def old_king(whole: bool = False) -> LiveFigure:
         "told": "hush",
         "rule": [c for c in CHANNELS if c != "hush"] if whole else [],
     }
-    still = STACKED if whole else _still(block, x)
+    still = _stacked(block, x) if whole else _still(block, x)
     return LiveFigure("block_switches", settings, still)
 
 
-STACKED = (
-    "<p>Where JavaScript runs, this is the figure at the top of the page once more: up to 12 "
-    "blocks, and a rule to change.</p>"
-)
 PEOPLE = ("beggar, awake", "beggar, asleep", "king, awake", "king, asleep")
 
 
@@ -146,6 +142,18 @@ def _still(block: TransformerBlock, x: Tensor) -> str:
         "<p>Where JavaScript runs, each part of the block can be switched off. Here is the stream "
         "with all parts, in those channels that the block changes.</p>"
     ) + table(["", *(CHANNELS[c] for c in columns)], rows)
+
+
+@torch.no_grad()
+def _stacked(block: TransformerBlock, x: Tensor) -> str:
+    """How much hush each word has after some blocks: without JavaScript."""
+    rows, y = [], x[None]  # (1, 4, 8)
+    for n in range(1, 13):
+        y = block(y)
+        if n in (1, 2, 12):
+            rows.append((n, *map(_digits, y[0, :, CHANNELS.index("hush")].tolist())))
+    still = "<p>Where JavaScript runs, blocks are stacked and the rule is changed.</p>"
+    return still + table(("blocks", *WORDS), rows)
 
 
 def _digits(number: float) -> str:
