@@ -147,7 +147,7 @@ def _still(block: TransformerBlock, x: Tensor) -> str:
 @torch.no_grad()
 def _stacked(block: TransformerBlock, x: Tensor) -> str:
     """How much hush each word has after some blocks: without JavaScript."""
-    rows, y = [], x[None]  # (1, 4, 8)
+    rows, y = [], x[None]
     for n in range(1, 13):
         y = block(y)
         if n in (1, 2, 12):
