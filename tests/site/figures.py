@@ -299,6 +299,7 @@ STORED = {
     "turning_pairs": doing("100 words in front"),
     "block_switches": explode,
     "fold": fold_the_plane,
+    "hidden_number": doing(Set_it_to=10, Your_line="hand in hand and foot " * 9),
     "rungs_write": doing(Model=8),
     "rung_switches": one_head_and_its_plus,
     "two_scenes": switch_a_head_off,
