@@ -104,25 +104,45 @@ def ladder(d):
         d.texts(middle, 256, name.split(), down=17)
 
 
-@drawing(470, 326, size=13)
-def climb(d):
-    """Ten rows, from the table of pairs down to 64 characters in view. Each has a name, three dots
-    on an axis of losses, and a line that was written. From row to row the dots move to the left,
-    most of all with longer training; with 64 in view they stay where they were.
+@drawing(470, 330, size=13)
+def climb(d, short, smaller, larger, counts):
+    """Nine rows of dots on an axis of losses, crossed by four lines: counts of threes, fours, fives
+    and sixes, from the highest loss down. From row to row the dots move to the left. Two blocks are
+    to the right of all lines, and longer training brings them to the threes. Wider vectors, 64
+    characters in view, norms and your GPT are between threes and fours. With 5,000 steps your GPT
+    is just to the left of the fours, as chapter 11's network is. Only the larger network, trained
+    for 45 minutes, is to the left of all lines.
     """
     stored, after = load_measurements("climb"), load_measurements("to_gpt")
-    rungs = stored["rungs"][:-2] + after["rungs"]["rungs"][:4]
-    left, unit, bottom = 108, 250, 296
-    for tick in (2.0, 2.2, 2.4):
-        place = left + (tick - 1.93) * unit
-        d.line([(place, 8), (place, bottom)], "muted", width=0.5)
-        d.text(place, bottom + 14, f"{tick:.1f}")
-    for i, rung in enumerate(rungs):
-        y = 20 + 29 * i
-        d.text_to(left - 10, y, rung["name"])
-        for loss in rung["losses"]:
-            d.circle(left + (loss - 1.93) * unit, y, 4, "value", fill=0.7)
-        d.text_from(left + 160, y, " ".join(rung["text"].split())[:24], mono=True)
+    rows = [(rung["name"], rung["losses"]) for rung in after["rungs"]["rungs"]]
+    (yours,) = (rung["losses"] for rung in stored["rungs"] if rung["name"] == "your GPT")
+    longer = [run["loss"] for run in after["dukes"]["longer"]]
+    rows += [("your GPT", yours), ("with 5,000 steps", longer)]
+    rows += [("chapter 11's", [smaller]), ("larger, 45 minutes", [larger])]
+    left, right, low, high, top, apart = 138, 455, 1.4, 2.3, 50, 28
+    bottom = top + apart * len(rows) - 10
+
+    def at(loss):
+        return left + (min(max(loss, low), high) - low) * (right - left) / (high - low)
+
+    for tick in (1.4, 1.6, 1.8, 2.0, 2.2):
+        d.line([(at(tick), bottom), (at(tick), bottom + 5)], "muted", width=1)
+        d.text(at(tick), bottom + 16, f"{tick:.1f}")
+    d.line([(left, bottom), (right, bottom)], "muted", width=1)
+    d.text_to(left - 12, bottom + 16, "loss")
+    d.text_to(left - 12, 14, "counts of", "key")
+    for n, name, anchor in ((3, "threes", "middle"), (4, "fours", "middle"), (5, "fives", "start")):
+        d.text(at(counts[n]), 14, name, "key", anchor=anchor)
+    d.text_to(at(counts[6]) + 3, 14, "sixes", "key")
+    for n in range(3, 7):
+        d.line([(at(counts[n]), 26), (at(counts[n]), bottom)], "key", width=1.5)
+    for i, (name, losses) in enumerate(rows):
+        y = top + apart * i
+        d.text_to(left - 12, y, name)
+        for loss in losses:
+            d.circle(at(loss), y, 4, "value", fill=0.7)
+        if losses is yours:
+            d.circle(at(short), y, 7, fill=0)
 
 
 def contests():
