@@ -129,7 +129,7 @@ def climb(d, short, smaller, larger, counts):
         d.line([(at(tick), bottom), (at(tick), bottom + 5)], "muted", width=1)
         d.text(at(tick), bottom + 16, f"{tick:.1f}")
     d.line([(left, bottom), (right, bottom)], "muted", width=1)
-    d.text_to(left - 12, bottom + 16, "loss")
+    d.text_to(left - 24, bottom + 16, "loss")
     d.text_to(left - 12, 14, "counts of", "key")
     for n, name, anchor in ((3, "threes", "middle"), (4, "fours", "middle"), (5, "fives", "start")):
         d.text(at(counts[n]), 14, name, "key", anchor=anchor)
