@@ -59,9 +59,7 @@ def schedule(d):
     d.texts(100, bottom + 13, ("warm-up", "half a cosine wave"), right=200)
 
 
-def trial(
-    rows: Mapping[str, Sequence[tuple[float, float]]], pairs: float, aside: str = ""
-) -> HTML:
+def trial(rows: Mapping[str, Sequence[tuple[float, float]]], pairs: float, aside: str = "") -> HTML:
     """Runs as dots, a row for each name: farther left for a lower loss, larger for a head that
     gives the character just before more of its weight, full if that is above one half. `rows` has
     (loss, weight) of each run, and `pairs` is the loss of a table of pairs. `aside` is a second
