@@ -107,8 +107,8 @@ def valley() -> LiveFigure:
         f"about the floor, and is still {far[2]:.2f} away."
     )
     said = (
-        "<p>Where JavaScript runs, sliders set rate, momentum and steepness, and switches change "
-        "to AdamW, add noise to the slopes, and let the rate fall. Here are three settings.</p>"
+        "<p>Where JavaScript runs, sliders and switches change all of this. Here are three "
+        "settings.</p>"
     )
     settings = {"start": START, "steps": STEPS, "levels": LEVELS, "first": FIRST}
     settings |= {"rates": RATES, "steeper": STEEPER, "noises": noises()}
@@ -199,8 +199,8 @@ def _table(prompt: str, rows: list[tuple[int, float, str]]) -> str:
         (f"{step:,}", f"{loss:.3f}", f"<code>{_visible(text)}</code>") for step, loss, text in rows
     ]
     return (
-        "<p>This figure is live where JavaScript runs (in a notebook its cell has to be run): a "
-        "slider moves through the steps. At some of them, the loss in nats, and what the model "
+        "<p>Where JavaScript runs, a slider moves through the steps. At some of them, the loss in "
+        "nats, and what the model "
         f"writes after <code>{_visible(prompt)}</code> if it always takes the likeliest "
         f"character:</p>{plain_table(('step', 'loss', 'text'), cells)}"
     )
