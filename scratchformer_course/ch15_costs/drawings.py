@@ -198,14 +198,14 @@ def _limits() -> _Roof:
     return _Roof(d, x, y, meet, by_peak, words)
 
 
-def account(spent: dict[str, list[float]], sums: list[float]):
+def account(spent: dict[str, list[float]]):
     """Where the milliseconds of a token go: as it is, and with parts of its work taken away.
 
-    `spent` has them of each round of `lab.real_speed`, and `sums` of each of `lab.token_apart`.
+    `spent` has those of each round of `lab.token_apart`.
     """
     took = {name: median(of) for name, of in spent.items()}
     token, products, read = took["token"], took["products"], took["read"]
-    rest, between, summed = took["rest"], token - products, took["summed"]
+    rest, between, summed = took["nothing"], token - products, took["summed"]
     d = Drawing(470, 354)
     left, unit, high = 8, 6.3, 28
     at = left + unit * products
@@ -224,7 +224,7 @@ def account(spent: dict[str, list[float]], sums: list[float]):
     bar(1, "A token as it is", token, of_token)
     bar(2, "Sums in place of its products", read, [("only reads", read, *reading)])
     bar(3, "Its products alone", products, [("", products, *multiplying)])
-    one_by_one = median(sums)
+    one_by_one = took["sums"]
     bar(4, "211 sums alone, one by one", one_by_one, [("", one_by_one, *reading)])
     bar(5, "Neither sums nor products", rest, [("", rest, *small)], at)
     d.line([(at, 70), (at, 344)], "muted", 1, dashed=True)

@@ -1,33 +1,35 @@
 // Needs: real_model/model_figure.js wager.js
-// The wager's end: the forecast on the card is made final, and only then does the figure show how fast
-// SmolLM2 should write in this tab by each of two limits, and how fast it does.
+// The wager's end: the forecast on the card is made final, and only then does the figure show how long
+// the products of a token take in this tab, whose weights come out of memory, and how long the token.
 
 course.define("tabSpeed", () => {
-  const { el, button, table, format } = course.live;
+  const { el, button, format } = course.live;
   const WRITTEN = 40; // tokens
   const WON = 1.25; // the factor by which a forecast may be off
-  const FIRST = "Write your forecast on the card, and make it final. That uncovers the table.";
+  const UNCOVERED = 3; // bars that are shown before the forecast is final
+  const FIRST = "Write your forecast on the card, and make it final. That uncovers the rest.";
 
-  // The seconds that a token's weights take: to be read, and to be unpacked and multiplied
-  const reading = (of) => of.bytes / of.copied;
-  const multiplying = (of) => of.weights / of.multiplied;
+  // The bars of a token. of: as model.limits(), with the tokens `written` a second; stake: the forecast, or 0
+  function barsOf(of, stake) {
+    const products = of.weights / of.products;
+    const between = Math.max(0, 1 / of.written - products);
+    const bar = (name, colours, lengths) => ({
+      name,
+      seconds: lengths.reduce((sum, length) => sum + length, 0),
+      pieces: colours.map((colour, i) => ({ colour, length: lengths[i] })),
+    });
+    return [
+      bar("Your forecast", ["line"], [stake && 1 / stake]),
+      bar("Memory copies its bytes", ["key"], [of.bytes / of.copied]),
+      bar("Its products, out of the cache", ["value"], [of.weights / of.multiplied]),
+      bar("Its products, out of memory", ["query"], [products]),
+      bar("A token: these products, and what is between", ["query", "line"], [products, between]),
+    ];
+  }
 
-  // of: {bytes, weights, copied, multiplied, written}: bytes a token and what memory copies a second;
-  // weights a token and those that are unpacked and multiplied a second; tokens a second.
-  // between: the seconds of everything else
-  const newRates = (between) => ({
-    "bandwidth over bytes": (of) => 1 / reading(of),
-    "unpacking and multiplying alone": (of) => 1 / multiplying(of),
-    "both, one after the other": (of) => 1 / (reading(of) + multiplying(of)),
-    [`and ${format(1000 * between, 0)} ms between`]: (of) =>
-      1 / (reading(of) + multiplying(of) + between),
-    "measured: it writes": (of) => of.written,
-  });
-
-  function build({ prompt, between, recorded: stored, why }) {
+  function build({ prompt, recorded: stored, why }) {
     const { newModelFigure, newWriteButton } = course.modelFigure;
-    const rates = newRates(between);
-    const shown = el("div");
+    const shown = el("div.sx-account");
     const explained = el("p.sx-caption.sx-wager-why");
     let now = {}; // the card
     let stake = 0; // the forecast that is final
@@ -49,23 +51,23 @@ course.define("tabSpeed", () => {
 
     function draw() {
       const isOpen = stake > 0;
-      const rate = (number) => (number ? format(number, number < 1000 ? 1 : 0) : "–");
-      const said = [
-        now.bandwidth && (1e9 * now.bandwidth) / stored.bytes,
-        "",
-        "",
-        "",
-        stake || now.forecast,
-      ];
-      const rows = Object.entries(rates).map(([name, of], i) => [
-        name,
-        said[i] ? rate(said[i]) : "",
-        isOpen ? rate(of(stored)) : "?",
-        isOpen ? rate(of(tab)) : "?",
-      ]);
-      shown.replaceChildren(
-        table(["tokens a second", "your card", "recorded, Node.js", "this tab"], rows),
-      );
+      const of = tab.copied ? tab : stored;
+      const bars = barsOf(of, stake || now.forecast || 0);
+      const longest = Math.max(...bars.slice(1).map((bar) => bar.seconds || 0));
+      const rows = bars.map(({ name, seconds, pieces }, i) => {
+        const isKnown = seconds > 0 && (isOpen || i < UNCOVERED);
+        const said = `${format(1000 * seconds, 0)} ms, ${format(1 / seconds, 1)} a second`;
+        const drawn = pieces.map(({ colour, length }) => {
+          const share = Math.min(1, length / longest);
+          return el("span.sx-p", { style: `--colour: var(--sx-${colour}); --w: ${share}` });
+        });
+        return el("div", [
+          el("span", name),
+          el("span", isKnown ? said : "?"),
+          el("div", isKnown ? drawn : []),
+        ]);
+      });
+      shown.replaceChildren(...rows);
       final.disabled = isOpen;
       explained.textContent = isOpen ? why : FIRST;
     }
