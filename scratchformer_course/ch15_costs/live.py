@@ -64,7 +64,7 @@ def tab_speed() -> LiveFigure:
         ("memory copies its bytes", copied),
         ("its products, out of the cache", multiplied),
         ("its products, out of memory", products),
-        ("a token: these products, and what is between", took["token"]),
+        ("a token, as it writes", took["token"]),
     ]
     why = (
         f"In the recorded run the products of a token took {multiplied:.0f} ms out of the cache "

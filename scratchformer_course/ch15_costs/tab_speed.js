@@ -23,7 +23,7 @@ course.define("tabSpeed", () => {
       bar("Memory copies its bytes", ["key"], [of.bytes / of.copied]),
       bar("Its products, out of the cache", ["value"], [of.weights / of.multiplied]),
       bar("Its products, out of memory", ["query"], [products]),
-      bar("A token: these products, and what is between", ["query", "line"], [products, between]),
+      bar("A token, as it writes", ["query", "line"], [products, between]),
     ];
   }
 
