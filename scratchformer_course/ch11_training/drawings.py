@@ -1,8 +1,11 @@
-"""Chapter 11's drawings: a training step, and a schedule."""
+"""Chapter 11's drawings: a training step, a schedule, the runs of a trial, and sizes of slopes."""
 
 import math
+from collections.abc import Mapping, Sequence
 
-from scratchformer_course.kit.canvas import drawing
+from IPython.display import HTML
+
+from scratchformer_course.kit.canvas import Drawing, drawing
 
 
 @drawing(480, 282)
@@ -54,3 +57,82 @@ def schedule(d):
     d.text_to(left - 6, top + 2, "lr", "position", size=14, mono=True)
     d.text_to(left - 6, bottom, "0")
     d.texts(100, bottom + 13, ("warm-up", "half a cosine wave"), right=200)
+
+
+def trial(
+    rows: Mapping[str, Sequence[tuple[float, float]]], pairs: float, legend: bool = True
+) -> HTML:
+    """Runs as dots, a row for each name: farther left for a lower loss, larger for a head that
+    gives the character just before more of its weight, full if that is above one half. `rows` has
+    (loss, weight) of each run, and `pairs` is the loss of a table of pairs. The `legend` tells the
+    sizes.
+    """
+    left, right, down, low, high = 132, 470, 32, 1.9, 2.56
+    bottom = 26 + down * len(rows)
+    d = Drawing(480, bottom + (80 if legend else 46), size=13)
+
+    def x(loss: float) -> float:
+        return round(left + (right - left) * (loss - low) / (high - low), 1)
+
+    d.line([(x(pairs), 18), (x(pairs), bottom)], "key", width=1.2, dashed=True)
+    d.text(x(pairs) - 20, 10, f"table of pairs: {pairs:.2f}", "key")
+    for i, (name, runs) in enumerate(rows.items()):
+        y = 26 + down * (i + 0.5)
+        d.line([(left, 26 + down * i), (right, 26 + down * i)], "muted", width=0.4)
+        d.text_to(left - 10, y, name)
+        for j, (loss, weight) in enumerate(runs):
+            _dot(d, x(loss), y + 6 * (j - (len(runs) - 1) / 2), weight)
+    d.line([(left, bottom), (right, bottom)], "muted", width=1)
+    for loss in (1.9, 2.0, 2.1, 2.2, 2.3, 2.4, 2.5):
+        d.line([(x(loss), bottom), (x(loss), bottom + 4)], "muted", width=1)
+        d.text(x(loss), bottom + 14, f"{loss:.1f}")
+    d.text((left + right) / 2, bottom + 34, "loss after 1,000 steps, in nats")
+    if legend:
+        d.text_to(left - 10, bottom + 62, "weight one back")
+        for at, weight in zip((144, 216, 292, 372), (0.05, 0.3, 0.6, 0.95), strict=True):
+            _dot(d, at, bottom + 62, weight)
+            d.text_from(at + 18, bottom + 62, f"{weight:g}")
+    said = [
+        f"{name}: {', '.join(f'{loss:.2f} ({weight:.2f})' for loss, weight in runs)}"
+        for name, runs in rows.items()
+    ]
+    return d.show(
+        "A row of dots for each of several ways to train, and a dot for each run: its place is the "
+        "loss, its size the largest weight that a head gives to the character just before, here "
+        f"in parentheses. {'; '.join(said)}. A dashed line is the loss of a table of pairs, "
+        f"{pairs:.2f}."
+    )
+
+
+def _dot(d: Drawing, x: float, y: float, weight: float) -> None:
+    """A run, by the weight of its head that looks back most."""
+    d.circle(x, y, round(14 * weight**0.5, 1), "query", fill=0.95 if weight > 0.5 else 0.3)
+
+
+def usual_sizes(names: Sequence[str], at: Mapping[int, Sequence[float]]) -> HTML:
+    """The usual size of some slopes as bars on a logarithmic scale: step -> the size of each."""
+    left, right, least, most = 132, 470, -6, -1
+    down = 18 * len(at) + 8
+    bottom = 6 + down * len(names)
+    d = Drawing(480, bottom + 44, size=13)
+
+    def x(power: float) -> float:
+        return round(left + (right - left) * (power - least) / (most - least), 1)
+
+    for power in range(least, most + 1):
+        d.line([(x(power), 4), (x(power), bottom)], "muted", width=0.5)
+    for i, name in enumerate(names):
+        d.text_to(left - 10, 6 + down * i + down / 2 - 4, name)
+        for j, (step, sizes) in enumerate(at.items()):
+            y, end = 8 + down * i + 18 * j, x(math.log10(sizes[i]))
+            d.box(left, y, round(end - left, 1), 16, "", "key", fill=0.7 if j == 0 else 0.15)
+            if i == 0:
+                d.text_from(left + 6, y + 8, f"step {step}")
+    for power, words in zip((-5, -3, -1), ("0.00001", "0.001", "0.1"), strict=True):
+        d.text(x(power) - (16 if power == most else 0), bottom + 12, words)
+    d.text((left + right) / 2, bottom + 32, "usual size: each line is ten times the last")
+    said = [
+        f"step {step}, {', '.join(f'{n} {size:.1g}' for n, size in zip(names, sizes, strict=True))}"
+        for step, sizes in at.items()
+    ]
+    return d.show(f"Bars on a logarithmic scale, the usual size of slopes: {'; '.join(said)}.")
