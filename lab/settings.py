@@ -15,10 +15,12 @@ longer     plain descent at its best rate, with longer steps for queries and key
            and for both: the loss, and the head that looks back most
 births     the first 2,000 steps of the time machine's run, with two other seeds: the head that
            looks back most, and the loss without it
+without    the time machine's run itself: the loss without each head, at each snapshot
 """
 
 import argparse
 import copy
+import itertools
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -32,7 +34,7 @@ from scratchformer.data.batches import random_batch
 from scratchformer.models import GPT, GPTConfig
 from scratchformer.models.heads import silenced
 from scratchformer.training import evaluate, learning_rate, update
-from scratchformer_course.ch11_training.stored_steps import training_record
+from scratchformer_course.ch11_training.stored_steps import load_checkpoints, training_record
 
 T, SEEDS = 32, range(3)  # the context of the first two parts
 SIZES: dict[str, Any] = {"context_length": T, "d_model": 64, "n_heads": 4, "n_layers": 2}
@@ -84,6 +86,7 @@ SETTINGS: dict[str, Any] = {
     "recipe": time_machine.SIZES | RECIPE | {"changes": CHANGES, "scored_on": SCORED_ON},
     "longer": time_machine.SIZES | RECIPE | LONGER | {"scored_on": SCORED_ON},
     "births": time_machine.SIZES | BORN | {"looked_at": BIRTHS, "seeds": BORN_SEEDS},
+    "without": {"scored_on": SCORED_ON},
 }
 
 
@@ -285,6 +288,20 @@ def births_part(splits: dict, V: int, shorter: int) -> dict:
     return {"runs": births}
 
 
+def without_part(splits: dict, V: int, shorter: int) -> dict:
+    """For each block and each of its heads: the losses without it, snapshot by snapshot."""
+    scored = splits["validation"][1][: SCORED_ON if shorter == 1 else 300]
+    models = [model for _, model in load_checkpoints()]
+    c = models[0].config
+    losses: list[list[list[float]]] = [[[] for _ in range(c.n_heads)] for _ in range(c.n_layers)]
+    for block, head in itertools.product(range(c.n_layers), range(c.n_heads)):
+        for model in models:
+            with silenced(model, [(block + 1, head + 1)]):
+                nats = evaluate(model, scored, model.context_length)
+            losses[block][head].append(round(nats, 3))
+    return {"losses": losses}
+
+
 def measure(part: Callable, options: argparse.Namespace) -> dict:
     """A part, with a shorter text to choose on."""
     splits, V = runs.load_splits(write=options.write)
@@ -299,6 +316,7 @@ PARTS = {
     "recipe": partial(measure, recipe_part),
     "longer": partial(measure, longer_part),
     "births": partial(measure, births_part),
+    "without": partial(measure, without_part),
 }
 main = runs.script(__doc__, "settings", PARTS, SETTINGS, threads=1)
 

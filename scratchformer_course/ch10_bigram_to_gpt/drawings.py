@@ -55,24 +55,27 @@ def gpt(d):
 
 @drawing(470, 288, size=13)
 def ladder(d):
-    """Six columns, each the way of the vectors from wte down to lm_head, with what is new in
+    """Seven columns, each the way of the vectors from wte down to lm_head, with what is new in
     colour. Embedding: wte and lm_head alone. Attention: one head between them. Positions: wpe is
     added above the head. Four heads: four small boxes in place of the one. Feed-forward: a box
     called mlp below the heads. Residuals: the way runs past the heads and the mlp, each of which
-    reads from it, and adds its result at a plus sign.
+    reads from it, and adds its result at a plus sign. Two blocks: a dashed frame around heads, mlp
+    and plus signs is marked as being there twice.
     """
-    names = ("embedding", "attention", "positions", "four heads", "feed- forward", "residuals")
+    names = ["embed- ding", "attention", "positions", "four heads", "feed- forward", "residuals"]
+    names += ["two blocks"]
     for i, name in enumerate(names):
-        middle, adds = 43 + 77 * i, i == len(names) - 1
+        middle, adds = 34 + 66.5 * i, i >= 5
         new = [("value", 0.45) if part == i else ("muted", 0.12) for part in range(len(names))]
-        x = middle - 24 if adds else middle  # of the way
-        left, width = (middle - 10, 44) if adds else (middle - 32, 64)  # of heads and mlp
+        x = middle - 19 if adds else middle  # of the way
+        left, width = (middle - 6, 34) if adds else (middle - 30, 60)  # of heads and mlp
         stops = [32]  # of the way: where it leaves a part, and where it reaches the next
         for y, part in ((8, "wte"), (216, "lm_head")):
-            d.box(middle - 32, y, 64, 24, part, *new[0], mono=True)
+            d.box(middle - 30, y, 60, 24, part, *new[0], mono=True)
         if i > 1:
             d.circle(x, 54, 10, *new[2], "+", bold=True, size=15)
-            d.text_from(x + 14, 54, "wpe", mono=True)
+            if i == 2:
+                d.text_from(x + 12, 54, "wpe", mono=True)
             stops += [44, 64]
         if i in (1, 2):
             d.box(left, 84, width, 22, "head", *new[1], mono=True)
@@ -89,13 +92,37 @@ def ladder(d):
                 d.arrow(middle + 12, top - 13, middle + 12, top - 1, width=1.5)
                 d.line([(middle + 12, top + 22), (middle + 12, top + 38)], width=1.5)
                 d.arrow(middle + 12, top + 38, x + 11, top + 38, width=1.5)
-                d.circle(x, top + 38, 10, *new[i], "+", bold=True, size=15)
+                d.circle(x, top + 38, 10, *new[5], "+", bold=True, size=15)
             stops = stops[:2]
+            if i == 6:
+                d.box(middle - 32, 68, 64, 142, "", "value", 0, dashed=True)
+                d.text(middle + 18, 201, "× 2", "value", bold=True)
         else:
             stops += [216]
         for top, bottom in zip(stops[::2], stops[1::2], strict=True):
             d.arrow(x, top + 1, x, bottom - 1, "stream")
         d.texts(middle, 256, name.split(), down=17)
+
+
+@drawing(470, 326, size=13)
+def climb(d):
+    """Ten rows, from the table of pairs down to 64 characters in view. Each has a name, three dots
+    on an axis of losses, and a line that was written. From row to row the dots move to the left,
+    most of all with longer training; with 64 in view they stay where they were.
+    """
+    stored, after = load_measurements("climb"), load_measurements("to_gpt")
+    rungs = stored["rungs"][:-2] + after["rungs"]["rungs"][:4]
+    left, unit, bottom = 108, 250, 296
+    for tick in (2.0, 2.2, 2.4):
+        place = left + (tick - 1.93) * unit
+        d.line([(place, 8), (place, bottom)], "muted", width=0.5)
+        d.text(place, bottom + 14, f"{tick:.1f}")
+    for i, rung in enumerate(rungs):
+        y = 20 + 29 * i
+        d.text_to(left - 10, y, rung["name"])
+        for loss in rung["losses"]:
+            d.circle(left + (loss - 1.93) * unit, y, 4, "value", fill=0.7)
+        d.text_from(left + 160, y, " ".join(rung["text"].split())[:24], mono=True)
 
 
 def contests():

@@ -32,6 +32,7 @@ TOLD = {
     "four heads": "Four heads look at the eight at once.",
     "feed-forward": "A small network computes with what the heads bring.",
     "residuals": "Heads and network add to what is there, and replace nothing.",
+    "two blocks": "All of this twice, each time with weights of its own.",
     "your GPT": "Two blocks look at 64 characters. It has learned for some 20 seconds.",
     "trained for longer": "The same class, with four blocks and 256 characters in view.",
 }
@@ -40,16 +41,16 @@ PARTS = {"wpe": "positions", "mlp": "feed-forward", "adds": "plus signs"}  # of 
 TICKS = (2.2, 2.3, 2.4, 2.5, 2.6)  # losses
 
 
-def rungs_write(climb: Mapping[str, Any]) -> LiveFigure:
+def rungs_write(climb: Mapping[str, Any], to_gpt: Mapping[str, Any]) -> LiveFigure:
     """What each of chapter 10's rungs writes.
 
-    `climb` holds `settings` (prompt) and `rungs`, each with name and text. Raises ValueError for
-    fewer than two rungs.
+    `climb` holds `settings` (prompt) and `rungs`, each with name and text; the first of the rungs
+    of `to_gpt`, two blocks, comes before the last two of them.
     """
-    last = max(len(climb["rungs"]) - 1, 1)
+    rungs = [*climb["rungs"][:-2], to_gpt["rungs"]["rungs"][0], *climb["rungs"][-2:]]
     frames = [
-        Frame(NAMED.get(r["name"], r["name"]), TOLD[r["name"]], r["text"], at=i / last)
-        for i, r in enumerate(climb["rungs"])
+        Frame(NAMED.get(r["name"], r["name"]), TOLD[r["name"]], r["text"], at=i / (len(rungs) - 1))
+        for i, r in enumerate(rungs)
     ]
     prompt = climb["settings"]["prompt"]
     words = {"prompt": prompt, "slider": "Model", "writer": "the model"}

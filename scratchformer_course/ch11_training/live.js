@@ -1,7 +1,7 @@
 // The training time machine: one slider over the steps of a run. For the step chosen, the page
 // computes the attention of each head on a prompt, text, and the loss of each character of a line,
 // from that step's weights. The loss curve above the slider has a place for each step, as it has. A head can be
-// silenced: it then adds nothing, at any step, until it is let speak again.
+// silenced: it then adds nothing, at any step, until it is let speak again, and a second curve has the losses.
 //
 // Needs: page_model/explorer.js page_model/views/attention.js
 
@@ -84,28 +84,36 @@ course.define("ch11_training", () => {
     const count = Math.floor(y.highest) - first + 1;
     const numbers = [
       listOf(count, (i) => el("span.sx-across", { style: style(0, first + i) }, first + i)),
-      [0, 0.25, 0.5, 0.75, 1].map((part) => {
+      [0, 1 / 3, 2 / 3, 1].map((part) => {
         const i = Math.round(part * last);
         return el("span.sx-down", { style: `--x: ${i / last}` }, grouped(steps[i]));
       }),
     ];
-    const path = losses.map((loss, i) => `${i ? "L" : "M"}${i / last} ${y(loss)}`).join("");
+    const through = (all) =>
+      way(all.map((loss, i) => `${i ? "L" : "M"}${i / last} ${y(loss)}`).join(""));
+    const own = through(losses);
+    const other = el("svg:g.sx-without");
     const element = el("div.sx-run", { role: "img" }, [
       el("svg:svg", { viewBox: "0 0 1 1", preserveAspectRatio: "none", "aria-hidden": "true" }, [
-        way(path),
+        own,
+        other,
       ]),
       el("span.sx-axis-name", "loss in nats; below, a place for each snapshot"),
       numbers,
       lines,
       dot,
     ]);
-    function mark(i) {
-      dot.setAttribute("style", style(i, losses[i]));
-      const marked = `${format(losses[i], 2)} at step ${grouped(steps[i])}`;
+    // without: the losses without a head that is silenced, or null
+    function mark(i, without) {
+      const loss = (without ?? losses)[i];
+      other.replaceChildren(...(without ? [through(without)] : []));
+      dot.setAttribute("style", style(i, loss));
+      const marked = `${format(loss, 2)} at step ${grouped(steps[i])}`;
       describe(
         element,
         `The loss on the validation text, from ${format(losses[0], 2)} before the first step to ` +
-          `${format(losses[last], 2)} after step ${grouped(steps[last])}; marked: ${marked}`,
+          `${format(losses[last], 2)} after step ${grouped(steps[last])}` +
+          `${without ? `, and without the silenced head ${format(without[last], 2)}` : ""}; marked: ${marked}`,
       );
     }
     return { element, mark };
@@ -115,7 +123,7 @@ course.define("ch11_training", () => {
 
   function build(settings, host) {
     const { modelOf, promptField, reading, views } = course.explorer;
-    const { steps, losses, counted } = settings;
+    const { steps, losses, counted, without } = settings;
     const hashes = host.dataset.models.split(" ");
     let prompt = null; // what the model reads of what is typed
     let chosen = 0;
@@ -197,12 +205,14 @@ course.define("ch11_training", () => {
       const every = silent && mean(look(own, [0], { ...settings, written: 0 }).losses);
       seen = look(own, prompt.ids, { ...settings, off: { heads: silent ? [silent] : [] } });
       const T = prompt.ids.length;
-      const loss = losses[chosen];
+      const less = silent && without[silent[0]][silent[1]];
+      const loss = (less ?? losses)[chosen];
       const names = passed(counted, loss);
-      curve.mark(chosen);
+      const lacks = silent ? `, without head ${silent[1] + 1} of block ${silent[0] + 1}` : "";
+      curve.mark(chosen, less);
       status.textContent =
         `After ${grouped(steps[chosen])} ` +
-        `${steps[chosen] === 1 ? "step" : "steps"}: ${format(loss, 2)} nats a character on the ` +
+        `${steps[chosen] === 1 ? "step" : "steps"}${lacks}: ${format(loss, 2)} nats a character on the ` +
         `validation text${names.length ? `, better than counted ${listed(names)}` : ""}.`;
       heads.show(seen.attention, T, (weights) => format(lookBack(weights, T).weight, 2));
       for (const one of heads.element.querySelectorAll("button")) {

@@ -131,22 +131,30 @@ def time_machine(
     tokenizer: Any,
     losses: Mapping[int, float],
     counted: Mapping[str, float],
+    without: Sequence[Sequence[Sequence[float]]],
     line: str,
     prompt: str = "ROMEO:\nWhat light",
 ) -> LiveFigure:
     """A slider over the steps: attention of each head, text, losses of a line, the loss curve.
 
     `checkpoints` are (steps done, model), as `load_checkpoints` gives them, and `losses` their
-    loss on a longer text. `counted` are losses of counts on the same text, by name. The models
-    read the `prompt`, which a reader may change, and go on with it; each character of `line` gets
-    its loss. Raises ValueError for what `describe` refuses.
+    loss on a longer text. `counted` are losses of counts on the same text, by name, and `without`
+    those without a head: for each block, each of its heads, and each step. The models read
+    the `prompt`, which a reader may change, and go on with it; each character of `line` gets its
+    loss. Raises ValueError for what `describe` refuses.
     """
     steps = [step for step, _ in checkpoints]
     ids = tokenizer.encode(prompt)
     curve = [round(float(losses[step]), 3) for step in steps]
     baselines = [[name, round(float(loss), 4)] for name, loss in counted.items()]
     settings = {"steps": steps, "losses": curve, "counted": baselines, "prompt": prompt}
-    settings |= {"line": line, "temperature": 0.8, "seed": 1, "written": WRITTEN}
+    settings |= {
+        "without": without,
+        "line": line,
+        "temperature": 0.8,
+        "seed": 1,
+        "written": WRITTEN,
+    }
     descriptions = [describe(model, tokenizer) for _, model in checkpoints]
     rows = []
     for i in _spread(len(steps)):

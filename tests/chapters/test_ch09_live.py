@@ -1,4 +1,4 @@
-"""The block with switches: every stream that JavaScript shows is PyTorch's."""
+"""The block with switches and the hidden number: what JavaScript shows is PyTorch's."""
 
 import itertools
 
@@ -7,10 +7,17 @@ import torch
 from torch import nn
 
 from scratchformer.blocks import TransformerBlock
-from scratchformer_course.ch09_block.live import reading_block, sentence
+from scratchformer.models import GPT
+from scratchformer.tokenizers import CharTokenizer
+from scratchformer_course.ch09_block.live import after, inside, raised, reading_block, sentence
+from scratchformer_course.page_model import describe
 from tests.node import Node
 
 in_node = Node("page_model/model.js", M="ch09_block/live.js")
+in_model = Node(
+    *(f"page_model/{name}.js" for name in ("model", "tokenizer", "scene", "explorer")),
+    F="ch09_block/hidden_number.js",
+)
 PARTS = ("attention", "network", "stream", "norm")
 SETS = [dict(zip(PARTS, on, strict=True)) for on in itertools.product((True, False), repeat=4)]
 
@@ -59,3 +66,33 @@ def test_with_any_switch_the_stream_is_pytorchs(block, x, count):
         assert (shares is None) == (not on["attention"])
         if shares:
             assert (torch.tensor(shares) - attention[0, 0]).abs().max() < 1e-4, on
+
+
+def test_a_hidden_number_is_read_and_set_as_in_pytorch():
+    model, tok = (kind.pretrained("tiny-shakespeare") for kind in (GPT, CharTokenizer))
+    model = model.eval()
+    line = "Old kings and husbands sleep, hand and foot"
+    ids, places = tok.encode(line), [(12, 398, 0.0), (33, 398, 5.7), (42, 7, -0.1)]
+    shown = in_model(
+        """const model = course.model.load(input.description);
+        const run = F.inside(model, input.ids);
+        const next = input.places.map((place) => Array.from(F.next(model, run, ...place)));
+        const logits = input.places.map(([, n]) => Array.from(F.raised(model, n)));
+        return [Array.from(run.sums), next, logits];""",
+        description=describe(model, tok),
+        ids=ids,
+        places=places,
+    )
+    sums, stream = inside(model, torch.tensor([ids]))
+    next_ = [after(model, sums[t], stream[t], n, value) for t, n, value in places]
+    logits = torch.stack([raised(model, n) for _, n, _ in places])
+    expected = sums.flatten(), torch.stack(next_), logits
+    for found, numbers in zip(shown, expected, strict=True):
+        torch.testing.assert_close(torch.tensor(found), numbers, atol=1e-3, rtol=0)
+    with torch.no_grad():
+        whole = model(torch.tensor([ids]))[0].softmax(dim=1)
+    space = tok.encode(" ")[0]
+    alone = after(model, sums[12], stream[12], 398, None)
+    torch.testing.assert_close(alone, whole[12], atol=1e-5, rtol=0)
+    without = after(model, sums[12], stream[12], 398, 0.0)
+    assert alone[space] > without[space]

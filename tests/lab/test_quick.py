@@ -8,7 +8,7 @@ from lab import runs
 from scratchformer_course.measurements import FOLDER
 
 SCRIPTS = "bert_pretraining block_parts bottleneck climb inside object_first page_bits settings"
-SCRIPTS += " taken_apart widths goes_wrong fixed_memory thinking"
+SCRIPTS += " taken_apart widths goes_wrong fixed_memory thinking to_gpt"
 ORIGIN = {"settings", "parts", "seconds", "cpu_seconds", *runs.stamp()}
 
 

@@ -41,7 +41,7 @@ TOLD = {
     "first_sample": lambda settings: frame(settings, 3),
     "weighted_past": lambda _: ["old takes 50 % each from the and old. The mask hides king"],
     "block_switches": lambda _: ["After 12 blocks: “hush” above 0.5 at"],
-    "rungs_write": lambda settings: frame(settings, 7),
+    "rungs_write": lambda settings: frame(settings, 8),
     "fill_gaps": lambda _: ["does not know “tiger”, “Donaudampfschiff”", "Gap 9"],
     "turned_texts": lambda settings: [f"{settings['runs'][3][1]} of 200"],
     "two_sentences": lambda _: [
