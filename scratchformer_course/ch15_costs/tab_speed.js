@@ -56,7 +56,9 @@ course.define("tabSpeed", () => {
       const longest = Math.max(...bars.slice(1).map((bar) => bar.seconds || 0));
       const rows = bars.map(({ name, seconds, pieces }, i) => {
         const isKnown = seconds > 0 && (isOpen || i < UNCOVERED);
-        const said = `${format(1000 * seconds, 0)} ms, ${format(1 / seconds, 1)} a second`;
+        const isToken = i === 0 || i === bars.length - 1; // foretold, or written
+        const rate = isToken ? `, ${format(1 / seconds, 1)} a second` : "";
+        const said = `${format(1000 * seconds, 0)} ms${rate}`;
         const drawn = pieces.map(({ colour, length }) => {
           const share = Math.min(1, length / longest);
           return el("span.sx-p", { style: `--colour: var(--sx-${colour}); --w: ${share}` });
