@@ -33,6 +33,12 @@ MEMORIES = {
     "a laptop with Apple's M2": 100,
     "an H100, a GPU for data centres": 3350,
 }
+# what the bet's figure says of a token, in milliseconds, when the forecast is final
+ACCOUNT = (
+    "In {where} the products of a token took {near} ms out of the cache and {products} out of "
+    "memory. That is {added} more, and to copy their bytes takes {copied}: the program copies each "
+    "16 kB before it unpacks them, so the two add up. What is between the products took {between}."
+)
 # what the sliders offer, beside the values of the sizes that are given by name
 SCALES = {
     "n_layers": (1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24, 28, 32, 36, 40, 48, 64, 80, 96),
@@ -66,13 +72,10 @@ def tab_speed() -> LiveFigure:
         ("its products, out of memory", products),
         ("a token, as it writes", took["token"]),
     ]
-    why = (
-        f"In the recorded run the products of a token took {multiplied:.0f} ms out of the cache "
-        f"and {products:.0f} out of memory. Reading added {products - multiplied:.0f}, about what "
-        f"it takes to copy their bytes ({copied:.0f}): it was not hidden. What is between the "
-        f"products took {took['token'] - products:.0f} more, so the model wrote "
-        f"{1000 / took['token']:.1f} tokens a second."
-    )
+    numbers = {"copied": copied, "near": multiplied, "products": products}
+    numbers |= {"added": products - multiplied, "between": took["token"] - products}
+    rounded = {name: f"{number:.0f}" for name, number in numbers.items()}
+    why = ACCOUNT.format(where="the recorded run", **rounded)
     shown = [(name, f"{ms:.0f}", f"{1000 / ms:.1f}") for name, ms in rows]
     still = RECORDED + table(("", "ms, Node.js", "a second"), shown) + f"<p>{why}</p>"
     rates = {
@@ -83,7 +86,7 @@ def tab_speed() -> LiveFigure:
     settings = {
         "prompt": "The speed of a computer is limited by",
         "recorded": recorded | {"written": 1000 / took["token"]},
-        "why": why,
+        "account": ACCOUNT,
     }
     return LiveFigure("tab_speed", settings, still)
 

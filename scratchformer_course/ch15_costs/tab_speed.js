@@ -5,7 +5,7 @@
 course.define("tabSpeed", () => {
   const { el, button, format } = course.live;
   const WRITTEN = 40; // tokens
-  const WON = 1.25; // the factor by which a forecast may be off
+  const WON = 1.15; // the factor by which a forecast may be off
   const UNCOVERED = 3; // bars that are shown before the forecast is final
   const FIRST = "Write your forecast on the card, and make it final. That uncovers the rest.";
 
@@ -27,17 +27,27 @@ course.define("tabSpeed", () => {
     ];
   }
 
-  function build({ prompt, recorded: stored, why }) {
+  // The account of a token in words: the bars' milliseconds in a sentence with {places} for them
+  function accountOf(of, sentence, where) {
+    const [, copied, near, products, token] = barsOf(of, 0).map((bar) => 1000 * bar.seconds);
+    const numbers = { copied, near, products, added: products - near, between: token - products };
+    return sentence.replaceAll(/{(\w+)}/g, (_, name) =>
+      name === "where" ? where : format(numbers[name], 0),
+    );
+  }
+
+  function build({ prompt, recorded: stored, account }) {
     const { newModelFigure, newWriteButton } = course.modelFigure;
     const shown = el("div.sx-account");
     const explained = el("p.sx-caption.sx-wager-why");
     let now = {}; // the card
     let stake = 0; // the forecast that is final
     let tab = {}; // as `recorded`, as far as it is known
-    const card = course.wager.newCard((written) => {
+    function write(written) {
       now = written;
       draw();
-    });
+    }
+    const card = course.wager.newCard(write, ["forecast"]);
     const final = button("My forecast is final", () => {
       settle();
       if (stake) figure.again();
@@ -71,7 +81,8 @@ course.define("tabSpeed", () => {
       });
       shown.replaceChildren(...rows);
       final.disabled = isOpen;
-      explained.textContent = isOpen ? why : FIRST;
+      const where = of === tab ? "this tab" : "the recorded run";
+      explained.textContent = !isOpen ? FIRST : of.written ? accountOf(of, account, where) : "";
     }
 
     function recorded() {
@@ -80,9 +91,9 @@ course.define("tabSpeed", () => {
     }
 
     async function foretell(model) {
-      if (!stake) return FIRST;
       if (!tab.copied) tab = await model.limits();
       draw();
+      if (!stake) return FIRST;
       return tab.written ? outcome() : "The limits are measured. Now let it write.";
     }
 
