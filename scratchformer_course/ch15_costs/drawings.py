@@ -205,7 +205,7 @@ def two_ways(took: dict[str, float]):
     """
     copied, near = took["copied"], took["multiplied"]
     between = took["token"] - took["products"]
-    d = Drawing(470, 178)
+    d = Drawing(470, 146)
     left, unit, high = 8, 7.6, 26
     tokens = {}
     for y, words, start in ((12, "one hides", 0.0), (100, "they add up", copied)):

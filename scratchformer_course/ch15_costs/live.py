@@ -36,8 +36,8 @@ MEMORIES = {
 # what the bet's figure says of a token, in milliseconds, when the forecast is final
 ACCOUNT = (
     "In {where} the products of a token took {near} ms out of the cache and {products} out of "
-    "memory. That is {added} more, and to copy their bytes takes {copied}: the program copies each "
-    "16 kB before it unpacks them, so the two add up. What is between the products took {between}."
+    "memory. That is {added} more, where to copy their bytes takes {copied}. (The program copies "
+    "each 16 kB before it unpacks them.) What is between the products took {between}."
 )
 # what the sliders offer, beside the values of the sizes that are given by name
 SCALES = {

@@ -5,25 +5,27 @@
 course.define("tabSpeed", () => {
   const { el, button, format } = course.live;
   const WRITTEN = 40; // tokens
-  const WON = 1.15; // the factor by which a forecast may be off
+  const WON = 1.1; // the factor by which a forecast may be off
   const UNCOVERED = 3; // bars that are shown before the forecast is final
   const FIRST = "Write your forecast on the card, and make it final. That uncovers the rest.";
 
   // The bars of a token. of: as model.limits(), with the tokens `written` a second; stake: the forecast, or 0
   function barsOf(of, stake) {
-    const products = of.weights / of.products;
-    const between = Math.max(0, 1 / of.written - products);
-    const bar = (name, colours, lengths) => ({
+    const copied = of.bytes / of.copied;
+    const near = of.weights / of.multiplied;
+    const added = Math.max(0, of.weights / of.products - near);
+    const between = Math.max(0, 1 / of.written - near - added);
+    const bar = (name, lengths, colours = ["value", "key", "line"]) => ({
       name,
       seconds: lengths.reduce((sum, length) => sum + length, 0),
-      pieces: colours.map((colour, i) => ({ colour, length: lengths[i] })),
+      pieces: lengths.map((length, i) => ({ colour: colours[i], length })),
     });
     return [
-      bar("Your forecast", ["line"], [stake && 1 / stake]),
-      bar("Memory copies its bytes", ["key"], [of.bytes / of.copied]),
-      bar("Its products, out of the cache", ["value"], [of.weights / of.multiplied]),
-      bar("Its products, out of memory", ["query"], [products]),
-      bar("A token, as it writes", ["query", "line"], [products, between]),
+      bar("Your forecast", [stake && 1 / stake], ["line"]),
+      bar("Memory copies its bytes", [copied], ["key"]),
+      bar("Its products, out of the cache", [near]),
+      bar("Its products, out of memory", [near, added]),
+      bar("A token, as it writes", [near, added, between]),
     ];
   }
 
@@ -63,9 +65,14 @@ course.define("tabSpeed", () => {
       const isOpen = stake > 0;
       const of = tab.copied ? tab : stored;
       const bars = barsOf(of, stake || now.forecast || 0);
-      const longest = Math.max(...bars.slice(1).map((bar) => bar.seconds || 0));
-      const rows = bars.map(({ name, seconds, pieces }, i) => {
-        const isKnown = seconds > 0 && (isOpen || i < UNCOVERED);
+      const isKnown = ({ seconds }, i) => seconds > 0 && (isOpen || i < UNCOVERED);
+      // As long as a recorded token if all added up: a bar that is covered does not change the scale
+      const last = barsOf(stored, 0);
+      const room = 1 / stored.written - last[3].seconds + last[1].seconds + last[2].seconds;
+      const known = bars.slice(1).filter((bar, i) => isKnown(bar, i + 1));
+      const longest = Math.max(room, ...known.map(({ seconds }) => seconds));
+      const rows = bars.map((each, i) => {
+        const { name, seconds, pieces } = each;
         const isToken = i === 0 || i === bars.length - 1; // foretold, or written
         const rate = isToken ? `, ${format(1 / seconds, 1)} a second` : "";
         const said = `${format(1000 * seconds, 0)} ms${rate}`;
@@ -75,8 +82,8 @@ course.define("tabSpeed", () => {
         });
         return el("div", [
           el("span", name),
-          el("span", isKnown ? said : "?"),
-          el("div", isKnown ? drawn : []),
+          el("span", isKnown(each, i) ? said : "?"),
+          el("div", isKnown(each, i) ? drawn : []),
         ]);
       });
       shown.replaceChildren(...rows);
