@@ -246,13 +246,11 @@ def measure(options: argparse.Namespace) -> dict:
                 found.setdefault(who, []).append(result)
                 print(who, result, flush=True)
         load = {name: loading(name, f"{address}page.html") for name in BROWSERS}
-        _, limits = ours.evaluate("window.model.limits()")
     middle = {
         who: {key: round(statistics.median(one[key] for one in all_of), 2) for key in all_of[0]}
         for who, all_of in found.items()
     }
-    limits = {key: round(value) for key, value in limits.items()} | middle["Node.js"]
-    return {"rounds": found, "median": middle, "loading": load, "node": limits}
+    return {"rounds": found, "median": middle, "loading": load}
 
 
 main = runs.script(__doc__, "real_tab", measure, SETTINGS)

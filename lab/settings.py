@@ -14,7 +14,7 @@ recipe     the time machine's model in 1,000 steps of its recipe, and with one t
 longer     plain descent at its best rate, with longer steps for queries and keys, for positions,
            and for both: the loss, and the head that looks back most
 births     the first 2,000 steps of the time machine's run, with two other seeds: the head that
-           looks back most, and the loss without it
+           looks back most, and the loss without it; at the end, those of every head
 without    the time machine's run itself: the loss without each head, at each snapshot
 """
 
@@ -251,17 +251,18 @@ def longer_part(splits: dict, V: int, shorter: int) -> dict:
 
 
 @torch.no_grad()
-def looks_back(model: GPT, text: Tensor) -> Tensor:
-    """The mean weight of each head on the character just before, (blocks, heads)."""
+def looks_back(model: GPT, text: Tensor, k: int = 1) -> Tensor:
+    """The mean weight of each head on the character k places before, (blocks, heads)."""
     width = min(100, len(text))
     with recorded_attention(model) as weights:
         model(text[:1000].unfold(0, width, width))  # (10, 100)
-    return torch.stack([w.diagonal(-1, 2, 3).mean((0, 2)) for w in weights.values()])
+    return torch.stack([w.diagonal(-k, 2, 3).mean((0, 2)) for w in weights.values()])
 
 
 def births_part(splits: dict, V: int, shorter: int) -> dict:
     """For each seed and step: the loss, the weight on the character before of the head that looks
-    back most at the end, and the loss without that head."""
+    back most at the end, and the loss without that head. At the end, for each head: its largest
+    weight at a distance from 1 to 4, and the loss without it."""
     ids, scored = splits["development"]
     steps = BIRTHS if shorter == 1 else (1, 2)
     rates = scheduled(BORN["schedule"], BORN["lr"], BORN["steps"], BORN["warmup"])
@@ -283,7 +284,15 @@ def births_part(splits: dict, V: int, shorter: int) -> dict:
                 without = evaluate(snapshot, scored, model.context_length)
             numbers = loss, table[block, head].item(), without
             rows.append([done, *(round(number, 3) for number in numbers)])
-        births.append({"seed": seed, "block": block + 1, "head": head + 1, "rows": rows})
+        heads = []
+        far = torch.stack([looks_back(kept[-1], scored, k) for k in range(1, 5)]).amax(0)
+        for i, most in enumerate(far.flatten().tolist()):
+            b, h = divmod(i, time_machine.SIZES["n_heads"])
+            with silenced(kept[-1], [(b + 1, h + 1)]):
+                nats = evaluate(kept[-1], scored, kept[-1].context_length)
+            heads.append([b + 1, h + 1, round(most, 3), round(nats, 3)])
+        found = {"block": block + 1, "head": head + 1, "rows": rows, "heads": heads}
+        births.append({"seed": seed} | found)
         print(births[-1], flush=True)
     return {"runs": births}
 

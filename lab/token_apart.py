@@ -12,6 +12,7 @@ products   its products alone
 read       a sum over each matrix of weights in place of its product: no multiplication
 sums       those sums alone
 nothing    no products
+summed     one sum over all weights: the page's forecast
 nothing after   the same right after a sum over all weights, and not after itself
 multiplied as many multiplications, all with 64 kB of each matrix, so few weights are read
 kept N     as many additions as `read` makes, all over one array of N kB, so no weight is read
@@ -84,6 +85,7 @@ def one_round(generator: torch.Generator) -> dict[str, float]:
         "products": partial(all_products, F.linear),
         "read": lambda: token_with(token_clock.only_read),
         "sums": partial(all_products, token_clock.only_read),
+        "summed": memory.sum,
         "nothing": lambda: token_with(token_clock.nothing),
         "multiplied": lambda: token_with(multiply),
     }

@@ -30,31 +30,35 @@ def road(d):
     d.texts(198, y + 38, ("x + attention(x)", "x + both"), right=192, colour="stream")
 
 
-@drawing(470, 186, size=13)
+@drawing(474, 206, size=13)
 def feed_forward(d):
-    """Two kings have two numbers, royal and asleep. Below stands a row of weights, 8 and 8, and a
-    bias, minus 10. The sleeping king, 1 and 1, gets the sum 6, which ReLU leaves at 6; the waking
-    king, 1 and 0, gets minus 2, which becomes 0. On the right stands a column with 0.25: it writes
-    1.5 times hush for the sleeping king, and 0 times hush for the waking one.
+    """A young sleeping king has three numbers: royal 1, aged 0, asleep 1. Below them are the two
+    rows of c_fc: 1, 0, 1 with the bias minus 1, and 1, minus 1, 0 with the bias 0. Each row gives a
+    sum of 1, which ReLU leaves at 1. On the right are the two columns of c_proj, one below each of
+    the two hidden numbers, 1 and 1: the first writes hush, 1 and 0, the second bow, 0 and 1.
+    Together they add 1 to hush and 1 to bow.
     """
-    d.texts(132, 12, ("royal", "asleep"), right=52, colour="muted")
-    d.texts(272, 12, ("sum", "ReLU"), right=68, colour="muted")
-    kings = ("sleeping king", (1, 1), "6", "6", "1.5"), ("waking king", (1, 0), "−2", "0", "0")
-    for y, (name, numbers, total, bent, wrote) in zip((38, 76), kings, strict=True):
-        d.text_to(100, y, name, "token", bold=True)
-        d.cells(108, y - 14, [numbers], (48, 28), ("stream", 0.2), step=(52, 40))
-        d.flow([(256, y - 14, 32, 28, total), (324, y - 14, 32, 28, bent)], fill=0.07)
-        d.arrow(210, y, 254, y)
-        d.arrow(358, y, 374, y)
-        d.text_from(378, y, f"+ {wrote} · hush", "stream")
-    d.cells(108, 110, [("8", "8")], (48, 28), ("ink", 0.07), step=(52, 40))
-    d.box(216, 110, 36, 28, "−10", "ink", 0.07, dashed=True)
-    d.text_from(258, 124, "bias", "muted")
-    d.text_to(100, 124, "hush")
-    d.box(392, 110, 48, 28, "0.25", "ink", 0.07)
-    for x, matrix, does in ((158, "c_fc", "a row asks"), (416, "c_proj", "a column writes")):
-        d.text(x, 157, matrix, mono=True)
-        d.text(x, 174, does, "muted")
+    d.texts(122, 12, ("royal", "aged", "asleep"), right=46, colour="muted")
+    d.text_to(94, 42, "young king,", "token", bold=True)
+    d.text_to(94, 59, "asleep", "token", bold=True)
+    d.cells(102, 36, [("1", "0", "1")], (40, 28), ("stream", 0.2), step=(46, 40))
+    d.text(258, 84, "bias", "muted")
+    d.cells(102, 96, [("1", "0", "1"), ("1", "−1", "0")], (40, 28), ("ink", 0.07), step=(46, 44))
+    for y, rule, bias in ((110, "rule 0", "−1"), (154, "rule 1", "0")):
+        d.text_to(94, y, rule, "muted")
+        d.box(242, y - 14, 32, 28, bias, "ink", 0.07, dashed=True)
+        d.arrow(276, y, 292, y)
+    d.cells(296, 96, [("1",), ("1",)], (32, 28), ("ink", 0.12), step=(40, 44))
+    d.text(312, 84, "ReLU", "muted")
+    d.texts(373, 84, ("0", "1"), right=40, colour="muted")
+    d.text(393, 64, "rule", "muted")
+    d.arrow(332, 132, 350, 132)
+    d.cells(356, 96, [("1", "0"), ("0", "1")], (34, 28), ("ink", 0.07), step=(40, 44))
+    d.text_from(436, 110, "hush", "stream")
+    d.text_from(436, 154, "bow", "stream")
+    for x, matrix, does in ((168, "c_fc", "a row asks"), (393, "c_proj", "a column writes")):
+        d.text(x, 182, matrix, mono=True)
+        d.text(x, 198, does, "muted")
 
 
 @drawing(470, 200, size=13)

@@ -59,17 +59,15 @@ def schedule(d):
     d.texts(100, bottom + 13, ("warm-up", "half a cosine wave"), right=200)
 
 
-def trial(
-    rows: Mapping[str, Sequence[tuple[float, float]]], pairs: float, legend: bool = True
-) -> HTML:
+def trial(rows: Mapping[str, Sequence[tuple[float, float]]], pairs: float, aside: str = "") -> HTML:
     """Runs as dots, a row for each name: farther left for a lower loss, larger for a head that
     gives the character just before more of its weight, full if that is above one half. `rows` has
-    (loss, weight) of each run, and `pairs` is the loss of a table of pairs. The `legend` tells the
-    sizes.
+    (loss, weight) of each run, and `pairs` is the loss of a table of pairs. `aside` is a second
+    line for the last name.
     """
-    left, right, down, low, high = 132, 470, 32, 1.9, 2.56
+    left, right, down, low, high = 146, 470, 32, 1.9, 2.56
     bottom = 26 + down * len(rows)
-    d = Drawing(480, bottom + (80 if legend else 46), size=13)
+    d = Drawing(480, bottom + 80, size=13)
 
     def x(loss: float) -> float:
         return round(left + (right - left) * (loss - low) / (high - low), 1)
@@ -79,7 +77,10 @@ def trial(
     for i, (name, runs) in enumerate(rows.items()):
         y = 26 + down * (i + 0.5)
         d.line([(left, 26 + down * i), (right, 26 + down * i)], "muted", width=0.4)
-        d.text_to(left - 10, y, name)
+        second = aside if i == len(rows) - 1 else ""
+        d.text_to(left - 10, y - (8 if second else 0), name)
+        if second:
+            d.text_to(left - 10, y + 8, second)
         for j, (loss, weight) in enumerate(runs):
             _dot(d, x(loss), y + 6 * (j - (len(runs) - 1) / 2), weight)
     d.line([(left, bottom), (right, bottom)], "muted", width=1)
@@ -87,11 +88,10 @@ def trial(
         d.line([(x(loss), bottom), (x(loss), bottom + 4)], "muted", width=1)
         d.text(x(loss), bottom + 14, f"{loss:.1f}")
     d.text((left + right) / 2, bottom + 34, "loss after 1,000 steps, in nats")
-    if legend:
-        d.text_to(left - 10, bottom + 62, "weight one back")
-        for at, weight in zip((144, 216, 292, 372), (0.05, 0.3, 0.6, 0.95), strict=True):
-            _dot(d, at, bottom + 62, weight)
-            d.text_from(at + 18, bottom + 62, f"{weight:g}")
+    d.text_to(left - 10, bottom + 62, "weight one back")
+    for at, weight in zip((158, 228, 302, 380), (0.05, 0.3, 0.6, 0.95), strict=True):
+        _dot(d, at, bottom + 62, weight)
+        d.text_from(at + 18, bottom + 62, f"{weight:g}")
     said = [
         f"{name}: {', '.join(f'{loss:.2f} ({weight:.2f})' for loss, weight in runs)}"
         for name, runs in rows.items()
@@ -109,11 +109,10 @@ def _dot(d: Drawing, x: float, y: float, weight: float) -> None:
     d.circle(x, y, round(14 * weight**0.5, 1), "query", fill=0.95 if weight > 0.5 else 0.3)
 
 
-def usual_sizes(names: Sequence[str], at: Mapping[int, Sequence[float]]) -> HTML:
-    """The usual size of some slopes as bars on a logarithmic scale: step -> the size of each."""
-    left, right, least, most = 132, 470, -6, -1
-    down = 18 * len(at) + 8
-    bottom = 6 + down * len(names)
+def usual_sizes(sizes: Mapping[str, float]) -> HTML:
+    """The usual size of some slopes, by name, as bars on a logarithmic scale."""
+    left, right, least, most, down = 132, 470, -6, -1, 26
+    bottom = 6 + down * len(sizes)
     d = Drawing(480, bottom + 44, size=13)
 
     def x(power: float) -> float:
@@ -121,18 +120,12 @@ def usual_sizes(names: Sequence[str], at: Mapping[int, Sequence[float]]) -> HTML
 
     for power in range(least, most + 1):
         d.line([(x(power), 4), (x(power), bottom)], "muted", width=0.5)
-    for i, name in enumerate(names):
-        d.text_to(left - 10, 6 + down * i + down / 2 - 4, name)
-        for j, (step, sizes) in enumerate(at.items()):
-            y, end = 8 + down * i + 18 * j, x(math.log10(sizes[i]))
-            d.box(left, y, round(end - left, 1), 16, "", "key", fill=0.7 if j == 0 else 0.15)
-            if i == 0:
-                d.text_from(left + 6, y + 8, f"step {step}")
+    for i, (name, size) in enumerate(sizes.items()):
+        d.text_to(left - 10, 16 + down * i, name)
+        end = x(math.log10(size))
+        d.box(left, 8 + down * i, round(end - left, 1), 16, "", "key", fill=0.7)
     for power, words in zip((-5, -3, -1), ("0.00001", "0.001", "0.1"), strict=True):
         d.text(x(power) - (16 if power == most else 0), bottom + 12, words)
     d.text((left + right) / 2, bottom + 32, "usual size: each line is ten times the last")
-    said = [
-        f"step {step}, {', '.join(f'{n} {size:.1g}' for n, size in zip(names, sizes, strict=True))}"
-        for step, sizes in at.items()
-    ]
-    return d.show(f"Bars on a logarithmic scale, the usual size of slopes: {'; '.join(said)}.")
+    said = [f"{name} {size:.1g}" for name, size in sizes.items()]
+    return d.show(f"Bars on a logarithmic scale, the usual size of slopes: {', '.join(said)}.")

@@ -1,7 +1,7 @@
 // The training time machine: one slider over the steps of a run. For the step chosen, the page
-// computes the attention of each head on a prompt, text, and the loss of each character of a line,
-// from that step's weights. The loss curve above the slider has a place for each step, as it has. A head can be
-// silenced: it then adds nothing, at any step, until it is let speak again, and a second curve has the losses.
+// computes the attention of each head on a prompt, and text, from that step's weights. The loss curve
+// above the slider has a place for each step, as it has. A head can be silenced: it then adds
+// nothing, at any step, until it is let speak again, and a second curve has the losses.
 //
 // Needs: page_model/explorer.js page_model/views/attention.js
 
@@ -11,23 +11,17 @@ course.define("ch11_training", () => {
   const { listOf, newStatus, fold, listed, mean, player, describe, way, grouped } = course.live;
   const WINDOW = 26; // how many tokens fit a phone: of a longer prompt the last ones are shown
   const FARTHEST = 4; // characters that a head is asked to look back
-  const TALLEST = 6; // nats: the loss whose bar is full
 
   // ---- calculations ----
 
-  // What a step's model makes of a prompt's ids and a line: attention, text, the line's losses
-  function look({ model, tokenizer }, ids, { line, written, temperature, seed, off = {} }) {
-    const { forward, losses, generate } = course.model;
+  // What a step's model makes of a prompt's ids: attention and text
+  function look({ model, tokenizer }, ids, { written, temperature, seed, off = {} }) {
+    const { forward, generate } = course.model;
     const { attention } = forward(model, ids, { off });
     const writer = generate(model, ids, { temperature, seed, off });
     const text = [];
     while (text.length < written) text.push(writer.next().value);
-    const lineIds = tokenizer.encode(line);
-    return {
-      attention,
-      text: tokenizer.decode(text),
-      losses: losses(forward(model, lineIds, { off }).logits, lineIds),
-    };
+    return { attention, text: tokenizer.decode(text) };
   }
 
   // For each of T queries, from `first` on: the key with the largest weight -> [query, key, weight]
@@ -156,10 +150,7 @@ course.define("ch11_training", () => {
     });
     const map = el("div");
     const text = scrolling("sx-text", "Text of the model");
-    const line = scrolling("sx-tokens", "The loss of each character");
-    const lineMean = title();
     const weightTable = scrolling("sx-scroll", "What each character looks at most");
-    const lossTable = scrolling("sx-scroll", "The loss of each character, in numbers");
     const element = el("div.sx-time", [
       curve.element,
       step.element,
@@ -170,13 +161,6 @@ course.define("ch11_training", () => {
           title("It writes"),
           text,
           note(`Temperature ${settings.temperature}, seed ${settings.seed}, at every step.`),
-          lineMean,
-          line,
-          note(
-            "A line of the validation text. A bar over each character: its loss. " +
-              `The tallest are ${TALLEST} nats or more.`,
-          ),
-          fold("Every character as a table", lossTable),
         ]),
         el("div.sx-detail", [
           title("It looks back"),
@@ -202,7 +186,6 @@ course.define("ch11_training", () => {
 
     function show() {
       const own = modelOf(hashes[chosen]);
-      const every = silent && mean(look(own, [0], { ...settings, written: 0 }).losses);
       seen = look(own, prompt.ids, { ...settings, off: { heads: silent ? [silent] : [] } });
       const T = prompt.ids.length;
       const less = silent && without[silent[0]][silent[1]];
@@ -221,7 +204,6 @@ course.define("ch11_training", () => {
       }
       drawMap();
       text.replaceChildren(prompt.text, el("mark", seen.text));
-      drawLine(every);
     }
 
     const isSilent = (b = layer, h = head) => silent?.[0] === b && silent?.[1] === h;
@@ -265,22 +247,6 @@ course.define("ch11_training", () => {
         return [names[t], names[s], t === s ? "itself" : `${t - s} back`, percent(w)];
       });
       weightTable.replaceChildren(table(["character", "looks most at", "place", "weight"], lines));
-    }
-
-    // every: the mean loss with all heads, where one is silent
-    function drawLine(every) {
-      const letters = Array.from(settings.line, visible);
-      const others = silent ? `, ${format(every)} with every head` : "";
-      lineMean.textContent = `It reads: ${format(mean(seen.losses))} nats a character${others}`;
-      line.replaceChildren(
-        ...letters.map((text, t) => {
-          // nothing foretells the first
-          const height = t ? Math.min(1, seen.losses[t - 1] / TALLEST) : 0;
-          return el("span", { style: `--w: ${height.toFixed(3)}` }, text);
-        }),
-      );
-      const lines = seen.losses.map((loss, t) => [letters[t + 1], format(loss)]);
-      lossTable.replaceChildren(table(["character", "loss"], lines));
     }
 
     read(settings.prompt);

@@ -1,6 +1,6 @@
 """A valley, for momentum and AdamW; and one model at many steps of its training, under one slider.
 
-Of `time_machine` the page computes attention, text and losses of the step that a reader chooses, by
+Of `time_machine` the page computes attention and text of the step that a reader chooses, by
 `model.js`, from that step's weights. Weights of a step are unpacked when it is first shown.
 """
 
@@ -107,8 +107,8 @@ def valley() -> LiveFigure:
         f"about the floor, and is still {far[2]:.2f} away."
     )
     said = (
-        "<p>Where JavaScript runs, sliders set rate, momentum and steepness, and switches change "
-        "to AdamW, add noise to the slopes, and let the rate fall. Here are three settings.</p>"
+        "<p>Where JavaScript runs, sliders and switches change all of this. Here are three "
+        "settings.</p>"
     )
     settings = {"start": START, "steps": STEPS, "levels": LEVELS, "first": FIRST}
     settings |= {"rates": RATES, "steeper": STEEPER, "noises": noises()}
@@ -132,29 +132,22 @@ def time_machine(
     losses: Mapping[int, float],
     counted: Mapping[str, float],
     without: Sequence[Sequence[Sequence[float]]],
-    line: str,
     prompt: str = "ROMEO:\nWhat light",
 ) -> LiveFigure:
-    """A slider over the steps: attention of each head, text, losses of a line, the loss curve.
+    """A slider over the steps: attention of each head, text, the loss curve.
 
     `checkpoints` are (steps done, model), as `load_checkpoints` gives them, and `losses` their
     loss on a longer text. `counted` are losses of counts on the same text, by name, and `without`
     those without a head: for each block, each of its heads, and each step. The models read
-    the `prompt`, which a reader may change, and go on with it; each character of `line` gets its
-    loss. Raises ValueError for what `describe` refuses.
+    the `prompt`, which a reader may change, and go on with it. Raises ValueError for what
+    `describe` refuses.
     """
     steps = [step for step, _ in checkpoints]
     ids = tokenizer.encode(prompt)
     curve = [round(float(losses[step]), 3) for step in steps]
     baselines = [[name, round(float(loss), 4)] for name, loss in counted.items()]
     settings = {"steps": steps, "losses": curve, "counted": baselines, "prompt": prompt}
-    settings |= {
-        "without": without,
-        "line": line,
-        "temperature": 0.8,
-        "seed": 1,
-        "written": WRITTEN,
-    }
+    settings |= {"without": without, "temperature": 0.8, "seed": 1, "written": WRITTEN}
     descriptions = [describe(model, tokenizer) for _, model in checkpoints]
     rows = []
     for i in _spread(len(steps)):
@@ -206,8 +199,8 @@ def _table(prompt: str, rows: list[tuple[int, float, str]]) -> str:
         (f"{step:,}", f"{loss:.3f}", f"<code>{_visible(text)}</code>") for step, loss, text in rows
     ]
     return (
-        "<p>This figure is live where JavaScript runs (in a notebook its cell has to be run): a "
-        "slider moves through the steps. At some of them, the loss in nats, and what the model "
+        "<p>Where JavaScript runs, a slider moves through the steps. At some of them, the loss in "
+        "nats, and what the model "
         f"writes after <code>{_visible(prompt)}</code> if it always takes the likeliest "
         f"character:</p>{plain_table(('step', 'loss', 'text'), cells)}"
     )

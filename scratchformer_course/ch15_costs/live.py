@@ -7,7 +7,6 @@ size.
 
 from collections.abc import Sequence
 from html import escape
-from statistics import median
 from typing import Any
 
 from scratchformer import scaling
@@ -34,6 +33,12 @@ MEMORIES = {
     "a laptop with Apple's M2": 100,
     "an H100, a GPU for data centres": 3350,
 }
+# what the bet's figure says of a token, in milliseconds, when the forecast is final
+ACCOUNT = (
+    "In {where} the products of a token took {near} ms out of the cache and {products} out of "
+    "memory. That is {added} more, where to copy their bytes takes {copied}. (The program copies "
+    "each 16 kB before it unpacks them.) What is between the products took {between}."
+)
 # what the sliders offer, beside the values of the sizes that are given by name
 SCALES = {
     "n_layers": (1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24, 28, 32, 36, 40, 48, 64, 80, 96),
@@ -57,46 +62,31 @@ def wager() -> LiveFigure:
 
 
 def tab_speed() -> LiveFigure:
-    """The wager's end: two limits of tokens a second, what comes on top, and the measurement."""
-    found = load_measurements("real_tab")["node"]
-    spent = load_measurements("real_speed")["milliseconds"]
-    alone = round(median(spent["rest"]))
-    pairs = zip(spent["token"], spent["products"], strict=True)
-    among = int(median(token - products for token, products in pairs))
-    reading, multiplying = (
-        found["bytes"] / found["copied"],
-        found["weights"] / found["multiplied"],
-    )  # seconds
-
-    def foretold(between: float) -> float:
-        """Tokens a second, with so many milliseconds between the products."""
-        return 1 / (reading + multiplying + between / 1000)
-
-    def off(between: float) -> str:
-        rate, written = foretold(between), found["written"]
-        factor = max(rate / written, written / rate)
-        return f"{rate:.1f}, off by a factor of {factor:.2f}"
-
+    """The wager's end: a token of this tab, as it was foretold, and as its parts were measured."""
+    found = load_measurements("tab_account")
+    took = found["median"]
+    copied, multiplied, products = (took[name] for name in ("copied", "multiplied", "products"))
     rows = [
-        ("bandwidth over bytes", f"{1 / reading:.1f}"),
-        ("unpacking and multiplying alone", f"{1 / multiplying:.1f}"),
-        ("both, one after the other", f"{foretold(0):.1f}"),
-        (f"and {alone} ms between", f"{foretold(alone):.1f}"),
-        ("measured: it writes", f"{found['written']:.1f}"),
+        ("memory copies its bytes", copied),
+        ("its products, out of the cache", multiplied),
+        ("its products, out of memory", products),
+        ("a token, as it writes", took["token"]),
     ]
-    why = (
-        f"A token of the recorded run took {1000 / found['written']:.0f} ms: "
-        f"{1000 * reading:.0f} to read the weights, {1000 * multiplying:.0f} to unpack them and "
-        f"multiply, and {1000 / found['written'] - 1000 * (reading + multiplying):.0f} for "
-        f"everything else. With {alone} ms for that, the forecast is {off(alone)}; with {among}, "
-        f"it is {off(among)}."
-    )
-    still = RECORDED + table(("tokens a second", "recorded, Node.js"), rows) + f"<p>{why}</p>"
+    numbers = {"copied": copied, "near": multiplied, "products": products}
+    numbers |= {"added": products - multiplied, "between": took["token"] - products}
+    rounded = {name: f"{number:.0f}" for name, number in numbers.items()}
+    why = ACCOUNT.format(where="the recorded run", **rounded)
+    shown = [(name, f"{ms:.0f}", f"{1000 / ms:.1f}") for name, ms in rows]
+    still = RECORDED + table(("", "ms, Node.js", "a second"), shown) + f"<p>{why}</p>"
+    rates = {
+        name: found[of] / (took[name] / 1000)
+        for name, of in (("copied", "bytes"), ("multiplied", "weights"), ("products", "weights"))
+    }
+    recorded = {"bytes": found["bytes"], "weights": found["weights"], **rates}
     settings = {
         "prompt": "The speed of a computer is limited by",
-        "between": alone / 1000,
-        "recorded": found,
-        "why": why,
+        "recorded": recorded | {"written": 1000 / took["token"]},
+        "account": ACCOUNT,
     }
     return LiveFigure("tab_speed", settings, still)
 

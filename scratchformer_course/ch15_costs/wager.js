@@ -32,10 +32,10 @@ course.define("wager", () => {
     for (const show of shows) show();
   });
 
-  // The card; changed(card) hears of what is written in this or in another figure
-  function newCard(changed) {
-    const fields = Object.entries(FIELDS).map(([name, label]) => {
-      const field = numberField(label, LARGEST, {
+  // The card, or some of its fields; changed(card) hears of what is written in this or in another figure
+  function newCard(changed, names = Object.keys(FIELDS)) {
+    const fields = names.map((name) => {
+      const field = numberField(FIELDS[name], LARGEST, {
         write: (number) => write(name, number),
         refuse: () => write(name, 0),
         left: () => show(),

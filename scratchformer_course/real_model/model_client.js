@@ -15,7 +15,7 @@
 //   steer({change, ask, rules})  what holds from the next token on, for what is being written
 //   lens({...prompt, change, place, top})  for each block from 0 on, what its stream says at a place
 //   lower(bits)  3 or 2, or 4 as in the file        config()  the sizes
-//   limits()  what bounds the speed: {bytes, weights, copied, multiplied}, the last two a second
+//   limits()  what bounds the speed: {bytes, weights, copied, multiplied, products}, the last three a second
 
 course.define("modelClient", () => {
   const PARTS = ["model", "tokenizer", "gguf", "packed", "changes", "llama", "fewerBits"];

@@ -144,27 +144,33 @@ course.define("modelSession", () => {
     }
 
     // What bounds the speed of writing: the bytes of all matrices, and how many bytes memory copies a
-    // second; their weights, and how many of them are unpacked and multiplied a second where they need no
-    // memory, since they stay in the cache
+    // second; their weights, and how many of them are unpacked and multiplied a second (`products`), and if
+    // each piece comes from one place that stays in the cache (`multiplied`)
     function limits() {
       const { store } = model;
       const matrices = /** @type {any[]} */ (Object.values(store.matrices));
-      const { name, rows, columns } = matrices.find((matrix) => /attn_k/.test(matrix.name));
       const weights = matrices.reduce((sum, matrix) => sum + matrix.rows * matrix.columns, 0);
       const bytes = matrices.reduce(
         (sum, matrix) => sum + matrix.rows * matrix.blocks * parts.packed.BYTES[matrix.bits],
         0,
       );
       const copy = new Uint8Array(Math.min(bytes, 1 << 25));
-      const x = new Float32Array(columns).fill(1);
       const place = () => Math.floor(Math.random() * (bytes - copy.length));
+      const { start } = matrices[0];
+      const copyWithin = (to, from, end) => store.bytes.copyWithin(to, start, start + end - from);
+      const near = { ...store, bytes: { copyWithin } };
+      const products = (of) => () => {
+        for (const { name, columns } of matrices)
+          parts.packed.product(of, name, new Float32Array(columns).fill(1));
+      };
       return {
         bytes,
         weights,
         copied:
           copy.length *
           timesASecond(() => copy.set(store.bytes.subarray(place()).subarray(0, copy.length))),
-        multiplied: rows * columns * timesASecond(() => parts.packed.product(store, name, x)),
+        multiplied: weights * timesASecond(products(near)),
+        products: weights * timesASecond(products(store)),
       };
     }
 

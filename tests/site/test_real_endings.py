@@ -13,7 +13,9 @@ from tests.site.figures import FIGURES
 from tests.site.real_figures import delete, load, real_figure
 
 STATUS = ".sx-status"
-MISSING = "[...document.querySelectorAll('td')].filter((cell) => cell.innerText === '–').length"
+MISSING = (
+    "[...document.querySelectorAll('.sx-account span')].filter((s) => s.innerText === '?').length"
+)
 TEXT = "document.querySelector('.live-figure').innerText"
 
 
@@ -60,7 +62,7 @@ def write_and_stop(page):
 
 def measure_the_tab(page):
     write(page, "Your forecast, in tokens a second", "7")
-    page.get_by_role("button", name="My forecast is final").click()  # which uncovers the table
+    page.get_by_role("button", name="My forecast is final").click()  # which uncovers the bars
     until(page, f"{MISSING} === 1")  # the forecasts come first
     go = page.get_by_role("button", name="Write 40 tokens")
     go.evaluate("button => { button.click(); button.click(); }")  # and stop at once

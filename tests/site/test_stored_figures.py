@@ -55,7 +55,7 @@ TOLD = {
         f"it writes prudently, the head reads most at {settings['instants'][1][14]:.2f} s"
     ],
     "wager": lambda _: ["Both are written down"],
-    "tab_speed": lambda settings: [settings["why"]],  # covered until the forecast is final
+    "tab_speed": lambda _: ["In the recorded run the products of a token took 22 ms"],
     "costs": lambda _: ["copies in 16 bits"],
     "law": lambda _: ["Hide the law", "The best size is"],
     "lines": said_by_gate,
