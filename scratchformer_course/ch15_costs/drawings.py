@@ -198,30 +198,6 @@ def _limits() -> _Roof:
     return _Roof(d, x, y, meet, by_peak, words)
 
 
-def two_ways(took: dict[str, float]):
-    """A token of the tab, if copying its bytes hides behind its products, or if the two add up.
-
-    `took` has the milliseconds of `lab.tab_account`.
-    """
-    copied, near = took["copied"], took["multiplied"]
-    between = took["token"] - took["products"]
-    d = Drawing(470, 146)
-    left, unit, high = 8, 7.6, 26
-    tokens = {}
-    for y, words, start in ((12, "copying hides", 0.0), (100, "they add up", copied)):
-        token = tokens[words] = start + near + between
-        d.text_from(left, y, f"If {words}: {token:.0f} ms, {1000 / token:.0f} a second", bold=True)
-        d.box(left, y + 14, unit * copied, high, "copy", "key", 0.4, size=13)
-        x, y = left + unit * start, y + (14 if start else 14 + high)
-        d.box(x, y, unit * near, high, "products", "value", 0.4, size=13)
-        d.box(x + unit * near, y, unit * between, high, "between", "muted", 0.2, size=13)
-    return d.show(
-        f"Two bars to scale. If the copying of {copied:.0f} ms passes during the products, "
-        f"{near:.0f}, a token takes {tokens['copying hides']:.0f} ms with {between:.0f} for what is "
-        f"between the products. One after the other, it takes {tokens['they add up']:.0f}."
-    )
-
-
 def account(spent: dict[str, list[float]]):
     """Where the milliseconds of a token go: as it is, and with parts of its work taken away.
 

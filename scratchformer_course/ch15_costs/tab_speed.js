@@ -1,40 +1,47 @@
 // Needs: real_model/model_figure.js wager.js
-// The wager's end: the forecast on the card is made final, and only then does the figure show how long
-// the products of a token take in this tab, whose weights come out of memory, and how long the token.
+// The wager's end: the reader bets that a tab's copying of weights hides behind its products, or that the two
+// add up. Only then does the figure show what the products take out of memory, and the token. The tab's own
+// times replace the recorded ones as they become known.
 
 course.define("tabSpeed", () => {
   const { el, button, format } = course.live;
   const WRITTEN = 40; // tokens
-  const WON = 1.1; // the factor by which a forecast may be off
-  const UNCOVERED = 3; // bars that are shown before the forecast is final
-  const FIRST = "Write your forecast on the card, and make it final. That uncovers the rest.";
+  const THEORIES = ["Copying hides", "They add up"];
+  const FIRST = "Bet on one of the two. That uncovers the rest.";
 
-  // The bars of a token. of: as model.limits(), with the tokens `written` a second; stake: the forecast, or 0
-  function barsOf(of, stake) {
-    const copied = of.bytes / of.copied;
+  // The parts of a token in seconds. of: as model.limits(), with the tokens `written` a second
+  function partsOf(of) {
     const near = of.weights / of.multiplied;
     const added = Math.max(0, of.weights / of.products - near);
     const between = Math.max(0, 1 / of.written - near - added);
-    const bar = (name, lengths, colours = ["value", "key", "line"]) => ({
+    return { copied: of.bytes / of.copied, near, added, between };
+  }
+
+  // Bars of a token, by both theories and as measured: what is between the products is foretold to be longer
+  // in this tab in the same measure as they are
+  function barsOf(of, stored) {
+    const { copied, near, added, between } = partsOf(of);
+    const recorded = partsOf(stored);
+    const foretold = (recorded.between * near) / recorded.near;
+    const bar = (name, ...pieces) => ({
       name,
-      seconds: lengths.reduce((sum, length) => sum + length, 0),
-      pieces: lengths.map((length, i) => ({ colour: colours[i], length })),
+      pieces,
+      seconds: pieces.reduce((sum, [, length]) => sum + length, 0),
     });
     return [
-      bar("Your forecast", [stake && 1 / stake], ["line"]),
-      bar("Memory copies its bytes", [copied], ["key"]),
-      bar("Its products, out of the cache", [near]),
-      bar("Its products, out of memory", [near, added]),
-      bar("A token, as it writes", [near, added, between]),
+      bar("If copying hides", ["value", Math.max(near, copied)], ["line", foretold]),
+      bar("If the two add up", ["key", copied], ["value", near], ["line", foretold]),
+      bar("Its products, out of memory", ["value", near], ["key", added]),
+      bar("A token, as it writes", ["value", near], ["key", added], ["line", between]),
     ];
   }
 
-  // The account of a token in words: the bars' milliseconds in a sentence with {places} for them
+  // The account of a token in words: `sentence` with {names} of milliseconds in it
   function accountOf(of, sentence, where) {
-    const [, copied, near, products, token] = barsOf(of, 0).map((bar) => 1000 * bar.seconds);
-    const numbers = { copied, near, products, added: products - near, between: token - products };
+    const { copied, near, added, between } = partsOf(of);
+    const numbers = { copied, near, products: near + added, added, between };
     return sentence.replaceAll(/{(\w+)}/g, (_, name) =>
-      name === "where" ? where : format(numbers[name], 0),
+      name === "where" ? where : format(1000 * numbers[name], 0),
     );
   }
 
@@ -42,54 +49,44 @@ course.define("tabSpeed", () => {
     const { newModelFigure, newWriteButton } = course.modelFigure;
     const shown = el("div.sx-account");
     const explained = el("p.sx-caption.sx-wager-why");
-    let now = {}; // the card
-    let stake = 0; // the forecast that is final
+    let bet = -1; // the number of a theory
+    let said = 0; // the card's forecast
     let tab = {}; // as `recorded`, as far as it is known
-    function write(written) {
-      now = written;
-      draw();
-    }
-    const card = course.wager.newCard(write, ["forecast"]);
-    const final = button("My forecast is final", () => {
-      settle();
-      if (stake) figure.again();
-      else figure.say(FIRST);
-    });
-
-    function settle() {
-      stake ||= now.forecast ?? 0;
-      draw();
-    }
+    const card = course.wager.newCard((written) => {
+      said = written.forecast ?? 0;
+    }, []);
+    const choices = THEORIES.map((name, i) =>
+      button(`Bet: ${name.toLowerCase()}`, () => {
+        if (bet < 0) bet = i;
+        draw();
+        figure.again();
+      }),
+    );
 
     function draw() {
-      const isOpen = stake > 0;
       const of = tab.copied ? tab : stored;
-      const bars = barsOf(of, stake || now.forecast || 0);
-      const isKnown = ({ seconds }, i) => seconds > 0 && (isOpen || i < UNCOVERED);
-      // As long as a recorded token if all added up: a bar that is covered does not change the scale
-      const last = barsOf(stored, 0);
-      const room = 1 / stored.written - last[3].seconds + last[1].seconds + last[2].seconds;
-      const known = bars.slice(1).filter((bar, i) => isKnown(bar, i + 1));
-      const longest = Math.max(room, ...known.map(({ seconds }) => seconds));
+      const bars = barsOf(of, stored);
+      const isKnown = ({ seconds }, i) => seconds > 0 && (bet >= 0 || i < THEORIES.length);
+      const longest = Math.max(...bars.filter(isKnown).map(({ seconds }) => seconds));
       const rows = bars.map((each, i) => {
-        const { name, seconds, pieces } = each;
-        const isToken = i === 0 || i === bars.length - 1; // foretold, or written
-        const rate = isToken ? `, ${format(1 / seconds, 1)} a second` : "";
-        const said = `${format(1000 * seconds, 0)} ms${rate}`;
-        const drawn = pieces.map(({ colour, length }) => {
-          const share = Math.min(1, length / longest);
-          return el("span.sx-p", { style: `--colour: var(--sx-${colour}); --w: ${share}` });
+        const rate = i === 2 ? "" : `, ${format(1 / each.seconds, 1)} a second`;
+        const pieces = each.pieces.map(([colour, length]) => {
+          const style = `--colour: var(--sx-${colour}); --w: ${length / longest}`;
+          return el("span.sx-p", { style });
         });
         return el("div", [
-          el("span", name),
-          el("span", isKnown(each, i) ? said : "?"),
-          el("div", isKnown(each, i) ? drawn : []),
+          el("span", each.name),
+          el("span", isKnown(each, i) ? `${format(1000 * each.seconds, 0)} ms${rate}` : "?"),
+          el("div", isKnown(each, i) ? pieces : []),
         ]);
       });
       shown.replaceChildren(...rows);
-      final.disabled = isOpen;
+      for (const [i, choice] of choices.entries()) {
+        choice.setAttribute("aria-pressed", String(i === bet));
+        choice.disabled = bet >= 0 && i !== bet;
+      }
       const where = of === tab ? "this tab" : "the recorded run";
-      explained.textContent = !isOpen ? FIRST : of.written ? accountOf(of, account, where) : "";
+      explained.textContent = bet < 0 ? FIRST : of.written ? accountOf(of, account, where) : "";
     }
 
     function recorded() {
@@ -100,21 +97,22 @@ course.define("tabSpeed", () => {
     async function foretell(model) {
       if (!tab.copied) tab = await model.limits();
       draw();
-      if (!stake) return FIRST;
-      return tab.written ? outcome() : "The limits are measured. Now let it write.";
+      if (bet < 0) return FIRST;
+      return tab.written ? outcome() : "The tab's own times are measured. Now let it write.";
     }
 
-    // How far off the forecast was
+    // Which theory was nearer
     function outcome() {
-      const off = Math.max(stake / tab.written, tab.written / stake);
-      const verdict = off < WON ? "You have won the bet" : "The bet is lost";
-      return `It wrote ${format(tab.written, 1)}, and your ${format(stake, 1)} is off by a factor of ${format(off, 2)}. ${verdict}.`;
+      const bars = barsOf(tab, stored);
+      const off = THEORIES.map((_, i) => Math.abs(Math.log(bars[i].seconds * tab.written)));
+      const nearer = off[0] < off[1] ? 0 : 1;
+      const first = said ? ` The card of the beginning said ${format(said, 1)}.` : "";
+      return `It wrote ${format(tab.written, 1)}. “${THEORIES[nearer]}” is nearer: you have ${bet === nearer ? "won" : "lost"} the bet.${first}`;
     }
 
     async function measure(signal) {
       const { model } = figure;
-      settle(); // who lets it write has decided
-      if (!stake) return FIRST;
+      if (bet < 0) return FIRST;
       await foretell(model);
       const { ids } = await model.encode({ text: prompt });
       if (signal.aborted) return "";
@@ -137,8 +135,9 @@ course.define("tabSpeed", () => {
     /** @type {any} */
     let figure = null;
     card.show();
-    const parts = [card.element, final, shown, explained, writing.element];
+    const parts = [shown, el("div.sx-bar", choices), explained, writing.element];
     figure = newModelFigure({ work: foretell, recorded }, ...parts);
+    draw();
     return figure.element;
   }
 

@@ -70,7 +70,7 @@ course.define("wager", () => {
     const { element, show } = newCard(({ bandwidth, forecast }) => {
       status.textContent =
         bandwidth && forecast
-          ? "Both are written down, and this browser keeps them until the model writes."
+          ? "Both are written down, and this browser keeps them."
           : "Write both numbers down. If you do not know the first, take one from the table.";
     });
     const measure = button("Measure this tab", () => {

@@ -274,11 +274,6 @@ def fill_the_card(page):
     page.get_by_label("Your forecast, in tokens a second").fill("7")
 
 
-def settle(page):
-    page.get_by_label("Your forecast, in tokens a second").fill("7")
-    page.get_by_role("button", name="My forecast is final").click()
-
-
 # what a reader does with a figure that a chapter stores
 STORED = {
     "own_forecast": doing(Day_1=20, Day_3=20),
@@ -326,7 +321,7 @@ STORED = {
     "real_head": doing("24.4"),
     "all_heads": lambda page: page.locator("[data-row='3'][data-column='11']").focus(),
     "five_rules": doing("m = 0.1"),
-    "tab_speed": settle,
+    "tab_speed": doing("Bet: they add up"),
     "capital_patch": doing("24.4"),
     "far_start": doing("float64", "queries alone", The_text_begins_at=8),
     "clinic": doing("May a later token matter?", "Heads are merged by a bare reshape"),

@@ -61,15 +61,14 @@ def write_and_stop(page):
 
 
 def measure_the_tab(page):
-    write(page, "Your forecast, in tokens a second", "7")
-    page.get_by_role("button", name="My forecast is final").click()  # which uncovers the bars
+    page.get_by_role("button", name="Bet: they add up").click()  # which uncovers the bars
     until(page, f"{MISSING} === 1")  # the forecasts come first
     go = page.get_by_role("button", name="Write 40 tokens")
     go.evaluate("button => { button.click(); button.click(); }")  # and stop at once
     go.wait_for()
     assert page.evaluate(MISSING) == 1
     go.click()
-    until(page, f"/bet is lost|won the bet/.test({TEXT})")
+    until(page, f"/(won|lost) the bet/.test({TEXT})")
     assert page.evaluate(MISSING) == 0
 
 
