@@ -207,7 +207,7 @@ def account(spent: dict[str, list[float]]):
     token, products, read = took["token"], took["products"], took["read"]
     rest, between, summed = took["nothing"], token - products, took["summed"]
     d = Drawing(470, 354)
-    left, unit, high = 8, 6.3, 28
+    left, unit, high = 8, 400 / max(token, read), 28
     at = left + unit * products
 
     def bar(row, name, milliseconds, pieces, start=left):
