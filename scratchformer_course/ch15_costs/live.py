@@ -75,7 +75,7 @@ def tab_speed() -> LiveFigure:
     ]
     numbers = {"copied": copied, "near": multiplied, "products": products}
     numbers |= {"added": products - multiplied, "between": between}
-    rounded = {name: f"{number:.0f}" for name, number in numbers.items()}
+    rounded = {name: f"{number:.1f}" for name, number in numbers.items()}
     why = ACCOUNT.format(where="the recorded run", **rounded)
     shown = [(name, f"{ms:.0f}", f"{1000 / ms:.1f}") for name, ms in rows]
     still = RECORDED + table(("", "ms, Node.js", "a second"), shown) + f"<p>{why}</p>"

@@ -23,17 +23,28 @@ course.define("tabSpeed", () => {
     const { copied, near, added, between } = partsOf(of);
     const recorded = partsOf(stored);
     const foretold = (recorded.between * near) / recorded.near;
+    const [hidden, copy] = [Math.max(near, copied), ["stream", copied]];
     const bar = (name, ...pieces) => ({
       name,
       pieces,
       seconds: pieces.reduce((sum, [, length]) => sum + length, 0),
     });
     return [
-      bar("If copying hides", ["value", Math.max(near, copied)], ["line", foretold]),
-      bar("If the two add up", ["key", copied], ["value", near], ["line", foretold]),
-      bar("Its products, out of memory", ["value", near], ["key", added]),
-      bar("A token, as it writes", ["value", near], ["key", added], ["line", between]),
+      bar("If copying hides: products, between", ["value", hidden], ["line", foretold]),
+      bar("If they add up: copy, products, between", copy, ["value", near], ["line", foretold]),
+      bar("Its products, out of memory", ["value", near], ["stream", added]),
+      bar("A token, as it writes", ["value", near], ["stream", added], ["line", between]),
     ];
+  }
+
+  // Which theory is nearer to the products out of memory, and its milliseconds
+  function verdictOf(of) {
+    const { copied, near, added } = partsOf(of);
+    const said = [Math.max(near, copied), near + copied];
+    const off = said.map((length) => Math.abs(length - near - added));
+    const [hiding, adding, found] = [...said, near + added].map((t) => format(1000 * t, 1));
+    const words = `Hiding says ${hiding} ms, adding up ${adding}, and the products take ${found}.`;
+    return { nearer: off[0] < off[1] ? 0 : 1, words };
   }
 
   // The account of a token in words: `sentence` with {names} of milliseconds in it
@@ -41,7 +52,7 @@ course.define("tabSpeed", () => {
     const { copied, near, added, between } = partsOf(of);
     const numbers = { copied, near, products: near + added, added, between };
     return sentence.replaceAll(/{(\w+)}/g, (_, name) =>
-      name === "where" ? where : format(1000 * numbers[name], 0),
+      name === "where" ? where : format(1000 * numbers[name], 1),
     );
   }
 
@@ -50,10 +61,10 @@ course.define("tabSpeed", () => {
     const shown = el("div.sx-account");
     const explained = el("p.sx-caption.sx-wager-why");
     let bet = -1; // the number of a theory
-    let said = 0; // the card's forecast
+    let card = {}; // of the page's beginning
     let tab = {}; // as `recorded`, as far as it is known
-    const card = course.wager.newCard((written) => {
-      said = written.forecast ?? 0;
+    const kept = course.wager.newCard((written) => {
+      card = written;
     }, []);
     const choices = THEORIES.map((name, i) =>
       button(`Bet: ${name.toLowerCase()}`, () => {
@@ -85,8 +96,14 @@ course.define("tabSpeed", () => {
         choice.setAttribute("aria-pressed", String(i === bet));
         choice.disabled = bet >= 0 && i !== bet;
       }
+      explained.textContent = bet < 0 ? FIRST : explain(of);
+    }
+
+    function explain(of) {
+      const { nearer, words } = verdictOf(of);
       const where = of === tab ? "this tab" : "the recorded run";
-      explained.textContent = bet < 0 ? FIRST : of.written ? accountOf(of, account, where) : "";
+      const result = `${words} In ${where} you have ${bet === nearer ? "won" : "lost"} the bet.`;
+      return of.written ? `${accountOf(of, account, where)} ${result}` : result;
     }
 
     function recorded() {
@@ -98,16 +115,17 @@ course.define("tabSpeed", () => {
       if (!tab.copied) tab = await model.limits();
       draw();
       if (bet < 0) return FIRST;
-      return tab.written ? outcome() : "The tab's own times are measured. Now let it write.";
+      return tab.written ? outcome() : "The tab's own times are measured. Let it write.";
     }
 
-    // Which theory was nearer
+    // What it wrote, beside the card of the page's beginning
     function outcome() {
-      const bars = barsOf(tab, stored);
-      const off = THEORIES.map((_, i) => Math.abs(Math.log(bars[i].seconds * tab.written)));
-      const nearer = off[0] < off[1] ? 0 : 1;
-      const first = said ? ` The card of the beginning said ${format(said, 1)}.` : "";
-      return `It wrote ${format(tab.written, 1)}. “${THEORIES[nearer]}” is nearer: you have ${bet === nearer ? "won" : "lost"} the bet.${first}`;
+      const { bandwidth, forecast } = card;
+      const divided =
+        bandwidth && `Your bandwidth over its bytes: ${format((1e9 * bandwidth) / tab.bytes, 1)}.`;
+      const first = forecast && `Your first forecast: ${format(forecast, 1)}.`;
+      const wrote = `It wrote ${format(tab.written, 1)} tokens a second.`;
+      return [wrote, first, divided].filter(Boolean).join(" ");
     }
 
     async function measure(signal) {
@@ -134,8 +152,8 @@ course.define("tabSpeed", () => {
     const writing = newWriteButton(`Write ${WRITTEN} tokens`, measure, say);
     /** @type {any} */
     let figure = null;
-    card.show();
-    const parts = [shown, el("div.sx-bar", choices), explained, writing.element];
+    kept.show();
+    const parts = [shown, el("div.sx-bets", choices), explained, writing.element];
     figure = newModelFigure({ work: foretell, recorded }, ...parts);
     draw();
     return figure.element;

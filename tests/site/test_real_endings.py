@@ -68,7 +68,7 @@ def measure_the_tab(page):
     go.wait_for()
     assert page.evaluate(MISSING) == 1
     go.click()
-    until(page, f"/(won|lost) the bet/.test({TEXT})")
+    until(page, f"/It wrote [0-9]/.test({TEXT})")
     assert page.evaluate(MISSING) == 0
 
 

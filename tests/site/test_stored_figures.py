@@ -55,7 +55,10 @@ TOLD = {
         f"it writes prudently, the head reads most at {settings['instants'][1][14]:.2f} s"
     ],
     "wager": lambda _: ["Both are written down"],
-    "tab_speed": lambda _: ["In the recorded run the products of a token took 22 ms"],
+    "tab_speed": lambda _: [
+        "In the recorded run the products of a token took 21.6 ms",
+        "you have won",
+    ],
     "costs": lambda _: ["copies in 16 bits"],
     "law": lambda _: ["Hide the law", "The best size is"],
     "lines": said_by_gate,
