@@ -81,7 +81,7 @@ tokens_a_second = exercise(
         "max(reading, computing) -> computing": "These are the products alone: with few texts, "
         "reading the weights takes longer",
         "max(reading, computing) -> (reading + computing)": "Both times are added, but a "
-        "machine reads while it computes: take the longer one",
+        "machine reads while it computes, as assumed: take the longer one",
         "parameters * bytes_each -> parameters": "A weight takes `bytes_each` bytes, and all of "
         "them must be read",
         "return texts -> return 1": "These are steps a second: each step writes a token for "

@@ -31,7 +31,7 @@ course.define("tabSpeed", () => {
     });
     return [
       bar("If copying hides: products, between", ["value", hidden], ["line", foretold]),
-      bar("If they add up: copy, products, between", copy, ["value", near], ["line", foretold]),
+      bar("If they add up: products, copy, between", ["value", near], copy, ["line", foretold]),
       bar("Its products, out of memory", ["value", near], ["stream", added]),
       bar("A token, as it writes", ["value", near], ["stream", added], ["line", between]),
     ];
@@ -44,7 +44,8 @@ course.define("tabSpeed", () => {
     const off = said.map((length) => Math.abs(length - near - added));
     const [hiding, adding, found] = [...said, near + added].map((t) => format(1000 * t, 1));
     const words = `Hiding says ${hiding} ms, adding up ${adding}, and the products take ${found}.`;
-    return { nearer: off[0] < off[1] ? 0 : 1, words };
+    const isClear = Math.abs(off[0] - off[1]) > (said[1] - said[0]) / 4;
+    return { nearer: off[0] < off[1] ? 0 : 1, isClear, words };
   }
 
   // The account of a token in words: `sentence` with {names} of milliseconds in it
@@ -100,9 +101,10 @@ course.define("tabSpeed", () => {
     }
 
     function explain(of) {
-      const { nearer, words } = verdictOf(of);
+      const { nearer, isClear, words } = verdictOf(of);
       const where = of === tab ? "this tab" : "the recorded run";
-      const result = `${words} In ${where} you have ${bet === nearer ? "won" : "lost"} the bet.`;
+      const verdict = `you have ${bet === nearer ? "won" : "lost"} the bet`;
+      const result = `${words} In ${where} ${isClear ? verdict : "it is too close to call"}.`;
       return of.written ? `${accountOf(of, account, where)} ${result}` : result;
     }
 
