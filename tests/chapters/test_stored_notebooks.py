@@ -84,6 +84,9 @@ def problems(cells):
         for output in cell.outputs:
             if output.get("name") == "stderr" or output.output_type == "error":
                 yield f"cell {i}: stored an error or a line on stderr"
+        is_solution = cell.source.startswith("# @title Worked solution")
+        if is_solution and any("try again" in str(output) for output in cell.outputs):
+            yield f"cell {i}: a worked solution was refused, as on a machine that was too busy"
         stored = cell.metadata.get("mystnb", {})
         if plots and not stored.get("image", {}).get("alt"):
             yield f"cell {i}: a figure without alt text"
