@@ -22,7 +22,8 @@ from scratchformer_course.page_model.description import describe
 START, STEEP, STEPS = (10.0, 1.0), 25.0, 20  # chapter 11's valley, and the steps taken in it
 LEVELS = (2, 8, 20, 40, 70)  # lines of equal loss
 RATES = [5e-4, 7e-4, 0.001, 0.0015, 0.002, 0.003, 0.005, 0.007, 0.01, 0.015, 0.02, 0.03, 0.04, 0.05]
-RATES += [0.06, 0.07, 0.08, 0.09, 0.1, 0.11, 0.12, 0.13, 0.14, 0.15, 0.2, 0.3, 0.4, 0.5]
+RATES += [0.06, 0.07, 0.08, 0.09, 0.1, 0.11, 0.12, 0.13, 0.14, 0.15, 0.2, 0.3, 0.4, 0.5, 0.55]
+RATES += [0.6, 0.7]
 STEEPER = [25, 40, 60, 100, 150, 250, 400, 600, 1000, 1500, 2500]
 FIRST = {"descent": 0.07, "adamw": 0.3}  # the rates that the figure begins with
 NOISE, DRAWS = 3.0, 12  # its standard deviation, and how many runs have their own

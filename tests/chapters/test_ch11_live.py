@@ -125,8 +125,9 @@ def test_twelve_runs_with_noise_end_nearer_where_the_rate_falls():
     assert best == pytest.approx([0.54, 0.42], abs=0.005), "the page says so"
 
 
-def test_momentum_comes_home_at_a_steepness_of_100_and_adamw_never_quite():
+def test_momentum_comes_home_at_a_steepness_of_100_and_adamw_nearly():
     assert math.hypot(*descend(0.03, 0.75, 100.0)[-1]) == pytest.approx(0.03, abs=0.005)
     ends = {rate: math.hypot(*adamw(rate)[-1]) for rate in RATES}
-    assert min(ends, key=ends.__getitem__) == 0.5, "the page says so"
-    assert ends[0.5] == pytest.approx(0.85, abs=0.005)
+    best = min(ends, key=ends.__getitem__)
+    assert best == 0.55 and max(RATES) > best, "the page says so, and a higher rate is tried"
+    assert ends[0.55] == pytest.approx(0.27, abs=0.005)
